@@ -7,6 +7,7 @@
 #include <adjoint/adjoint.h>
 #include <adjoint/data/loader/graph_loader.h>
 #include <adjoint/data/predictions.h>
+#include <adjoint/training/edge_inputs.h>
 #include <adjoint/training/graphs.h>
 #include <adjoint/training/inputs.h>
 
@@ -28,6 +29,7 @@ Dataset dataset_of(const ModelDescription& model, const InferOptions& o) {
   if (data.num_features() != model.num_features)
     data_fail("{}: nodes/x: {} columns, but {} was trained on {}", o.data, data.num_features(), o.checkpoint,
               model.num_features);
+  take_edge_inputs(data, o.data, {}, {}, model.options.model);
   if (!data.splits.empty()) data.use_split(0);
   return data;
 }

@@ -6,11 +6,14 @@
 #include <adjoint/adjoint.h>
 #include <adjoint/core/run_files.h>
 #include <adjoint/core/text.h>
+#include <adjoint/models/pyg_state.h>
 #include <adjoint/training/class_report.h>
+#include <adjoint/training/edge_inputs.h>
 #include <adjoint/training/feature_place.h>
 #include <adjoint/training/graphs.h>
 #include <adjoint/training/inputs.h>
 
+#include <algorithm>
 #include <chrono>
 
 using namespace adj;
@@ -19,7 +22,16 @@ using namespace adj::training;
 
 namespace {
 
-/// For a PyG state, which lacks them: the dataset's own class names, and scaling fitted to it.
+/// Whether the layers of a PyG state have maps of edge attributes (edge_dim), or are known to need them.
+bool takes_edge_attributes(const PredictOptions& o) {
+  const std::vector<std::string> names = nn::pyg_state_names(o.pyg_state);
+  return o.family.edge_support(o.options).needs_attributes ||
+         std::any_of(names.begin(), names.end(),
+                     [](const std::string& name) { return name.ends_with("lin_edge.weight"); });
+}
+
+/// For a PyG state, which lacks them: the dataset's own class names, scaling fitted to it, and the width of
+/// its edge attributes.
 models::Preprocessing preprocessing_of(const PredictOptions& o, const Dataset& data, Task task,
                                        int64_t outputs) {
   Tensor train;
@@ -32,8 +44,14 @@ models::Preprocessing preprocessing_of(const PredictOptions& o, const Dataset& d
     train = training_rows(data, examples);
   }
   const bool named = data.task == task && std::ssize(data.class_names) == outputs;
-  return {choose_scaling(data, o.data, o.features_scaling, train),
-          named ? data.class_names : std::vector<std::string>()};
+  models::Preprocessing preprocessing{choose_scaling(data, o.data, o.features_scaling, train),
+                                      named ? data.class_names : std::vector<std::string>()};
+  preprocessing.edges.weights = models::EdgeWeights::used;
+  if (!takes_edge_attributes(o)) return preprocessing;
+  preprocessing.edges.attributes = models::edge_attribute_columns(data.graph);
+  if (preprocessing.edges.attributes == 0)
+    data_fail("{}: edges/attr: missing, the model of {} takes edge attributes", o.data, o.pyg_state);
+  return preprocessing;
 }
 
 /// A PyG state; widths come from the dataset unless options set them.
@@ -98,6 +116,8 @@ void predict(const PredictOptions& o) {
     data_fail("{}: nodes/x: {} columns, but {} was trained on {}", o.data, data.num_features(), o.checkpoint,
               trained.num_features());
   if (o.class_scores) check_class_scores(trained, o, data);
+  take_edge_inputs(data, o.data, trained.description().edges, trained.model().edge_support(),
+                   trained.options().model);
   scale_features(data, o.data, trained.scaling());
   quantize_features(data, trained.quantization());
   data = placed_on(device, data, o.batches);

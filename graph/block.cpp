@@ -35,11 +35,26 @@ Block::Block(Relation relation, const Tensor& dst_nodes, Tensor src_nodes, Tenso
             target - target_ids.begin(), *target, target - target_ids.begin(), *source);
 }
 
+Block Block::with_edge_data(Tensor weight, EdgeAttributes attributes) const {
+  ADJ_CHECK(!weight || (weight.shape() == Shape{num_edges()} && weight.dtype() == DType::f32 &&
+                        weight.device() == device()),
+            "block: weights are {}, expected [{}] float32 on {}", weight.str(), num_edges(), device().str());
+  detail::check_attributes("block", attributes, num_edges(), device());
+  Block block = *this;
+  block.edge_weight_ = std::move(weight);
+  block.edge_attributes_ = std::move(attributes);
+  return block;
+}
+
 Block Block::to(Device device) const { return detail::carried(*this, device); }
 
 Block Block::carried_to(detail::Carrier& carrier) const {
   if (!relation_ || carrier.device() == device()) return *this;
-  return Block(carrier.carry(relation_), carrier.carry(src_nodes_), carrier.carry(edge_ids_));
+  Block moved(carrier.carry(relation_), carrier.carry(src_nodes_), carrier.carry(edge_ids_));
+  moved.edge_weight_ = carrier.carry(edge_weight_);
+  for (const auto& [name, attribute] : edge_attributes_)
+    moved.edge_attributes_.emplace(name, carrier.carry(attribute));
+  return moved;
 }
 
 }  // namespace adj

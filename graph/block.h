@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/relation.h>
 
 namespace adj {
@@ -31,6 +32,12 @@ class Block {
   /// Absent if none were given.
   const Tensor& edge_ids() const { return edge_ids_; }
 
+  /// The same block with the weights (float32 [M]; absent: none) and attributes ([M] or [M,E]) of its edges,
+  /// by the relation's edge numbers. A sampled block has those of its graph. Throws for other sizes.
+  Block with_edge_data(Tensor weight, EdgeAttributes attributes) const;
+  const Tensor& edge_weight() const { return edge_weight_; }
+  const EdgeAttributes& edge_attributes() const { return edge_attributes_; }
+
   /// Includes everything its relation has derived (Relation::to).
   Block to(Device device) const;
 
@@ -39,7 +46,8 @@ class Block {
   Block carried_to(detail::Carrier& carrier) const;
 
   Relation relation_;
-  Tensor src_nodes_, edge_ids_;
+  Tensor src_nodes_, edge_ids_, edge_weight_;
+  EdgeAttributes edge_attributes_;
 };
 
 }  // namespace adj

@@ -35,9 +35,22 @@ std::unique_ptr<Model> ModelFamily::make(int64_t in, int64_t out, const ModelOpt
   return make_checked(in, out, o);
 }
 
-bool ModelFamily::exact_by_layers(ModelOptions narrow) const {
-  narrow.hidden = 1;  // it does not depend on the widths
-  return make(1, 1, narrow)->exact_by_layers();
+namespace {
+
+/// What does not depend on the widths is asked of it.
+std::unique_ptr<Model> narrow_model(const ModelFamily& family, ModelOptions options) {
+  options.hidden = options.edge_dim = 1;
+  return family.make(1, 1, options);
+}
+
+}  // namespace
+
+bool ModelFamily::exact_by_layers(const ModelOptions& o) const {
+  return narrow_model(*this, o)->exact_by_layers();
+}
+
+EdgeSupport ModelFamily::edge_support(const ModelOptions& o) const {
+  return narrow_model(*this, o)->edge_support();
 }
 
 }  // namespace adj::models

@@ -38,7 +38,9 @@ struct ModelFamily {
     return std::unique_ptr<Kind>(kind);
   }
   /// Model::exact_by_layers() of a model with these options.
-  bool exact_by_layers(ModelOptions options) const;
+  bool exact_by_layers(const ModelOptions& options) const;
+  /// Model::edge_support() of a model with these options.
+  EdgeSupport edge_support(const ModelOptions& options) const;
 };
 
 /// Makes a model M from (in, out, options); for ModelFamily::make_checked.

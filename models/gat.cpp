@@ -15,7 +15,8 @@ template <class Conv, class Options>
 struct Gat : Stack<Conv> {
   Gat(const char* name, int64_t in, int64_t out, const ModelOptions& s)
       : Stack<Conv>(fmt::format("{} {}", name, dashed_heads(in, out, s)), Activation::elu, s) {
-    Options options{.heads = s.heads, .dropout = static_cast<float>(s.attention_dropout)};
+    Options options{
+        .heads = s.heads, .dropout = static_cast<float>(s.attention_dropout), .edge_dim = edge_dim_of(s)};
     for (int64_t l = 1; l < s.layers; ++l) {
       this->add_hidden(s.heads * s.hidden, in, s.hidden, options);
       in = s.heads * s.hidden;
@@ -24,7 +25,11 @@ struct Gat : Stack<Conv> {
     options.concat = false;
     this->add_last(in, out, options);
   }
-  void prepare(const Graph& graph) const override { prepare_loops(graph, SelfLoops::renewed); }
+  void prepare(const Graph& graph) const override {
+    prepare_loops(graph, SelfLoops::renewed);
+    // Without loops, for the loops' attributes: the mean of the node's in-edges (fill_value, as in PyG).
+    if (!graph.edge_attributes().empty()) prepare_loops(graph, SelfLoops::removed);
+  }
 };
 
 std::unique_ptr<Model> make_gat(int64_t in, int64_t out, const ModelOptions& o) {

@@ -30,6 +30,7 @@ struct Gcn : NodeModel {
   }
   size_t num_layers() const override { return convs.size(); }
   Var over(size_t l, const Block& block, const Var& x) const override { return layer(l, block, x); }
+  EdgeSupport edge_support() const override { return {.weights = true}; }
   /// A block lacks the degrees of its outermost nodes.
   bool exact_by_layers() const override { return false; }
   /// Before a convolution; with norms, dropout follows the norm.

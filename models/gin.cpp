@@ -1,6 +1,7 @@
 #include <adjoint/models/family.h>
 #include <adjoint/models/stack.h>
 #include <adjoint/nn/conv/gin_conv.h>
+#include <adjoint/nn/conv/gine_conv.h>
 #include <adjoint/nn/mlp.h>
 
 namespace adj::models {
@@ -29,11 +30,30 @@ struct Gin : Stack<nn::GINConv<nn::MLP>> {
   PropagationMatrix propagation_matrix() const override { return PropagationMatrix::sum; }
 };
 
+/// The same with edge attributes (Hu et al., Strategies for Pre-training Graph Neural Networks, 2020): the
+/// sum is of relu(neighbour + mapped attributes).
+struct Gine : Stack<nn::GINEConv<nn::MLP>> {
+  Gine(int64_t in, int64_t out, const ModelOptions& s)
+      : Stack(fmt::format("GINE {}{}", dashed(widths_of(in, out, s)), s.train_eps ? " learnt eps" : ""),
+              Activation::relu, s) {
+    const nn::GINEConvOptions options{.train_eps = s.train_eps, .edge_dim = s.edge_dim};
+    for (int64_t l = 1; l < s.layers; ++l) {
+      add_hidden(s.hidden, in, options, std::vector{in, s.hidden, s.hidden});
+      in = s.hidden;
+    }
+    add_last(in, options, std::vector{in, s.hidden, out});
+  }
+};
+
+std::unique_ptr<Model> make_gin(int64_t in, int64_t out, const ModelOptions& o) {
+  return o.model == "gine" ? construct<Gine>(in, out, o) : construct<Gin>(in, out, o);
+}
+
 }  // namespace
 
 ModelFamily gin() {
-  return {"train_gin", {"gin"},        stack_options({"train-eps"}),
-          nullptr,     construct<Gin>, {.hidden = 64, .norm = Norm::batch}};
+  return {"train_gin", {"gin", "gine"}, stack_options({"train-eps"}),
+          nullptr,     make_gin,        {.hidden = 64, .norm = Norm::batch}};
 }
 
 }  // namespace adj::models

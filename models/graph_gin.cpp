@@ -3,7 +3,9 @@
 #include <adjoint/core/option_check.h>
 #include <adjoint/models/family.h>
 #include <adjoint/models/quantized.h>
+#include <adjoint/models/stack.h>
 #include <adjoint/nn/conv/gin_conv.h>
+#include <adjoint/nn/conv/gine_conv.h>
 #include <adjoint/nn/norm/norm.h>
 
 #include <algorithm>
@@ -29,21 +31,28 @@ struct Network : nn::Module {
 /// output are pooled per graph and read out by a linear map each; a graph's logits are their sum, each under
 /// dropout. Quantised are the inputs of each layer's sum, its network, and the readouts. Readouts take the
 /// same quantised input as the layer, so pooling sums the same integers. They always have 8 bits, as there is
-/// only one row per graph instead of one per node.
+/// only one row per graph instead of one per node. With GINEConv the sums are of relu(neighbour + mapped edge
+/// attributes) (Hu et al. 2020).
+template <class Conv>
 struct GraphGin : GraphModel {
   GraphGin(int64_t in, int64_t out, const ModelOptions& s)
       : pool_(s.graphs.pool),
         p_(static_cast<float>(s.dropout)),
-        name_(fmt::format("GIN {}-{}x{}-{} {}{}{}", in, s.layers, s.hidden, out, name_of(s.graphs.pool),
-                          s.train_eps ? " learnt eps" : "", describe_bits(s))) {
+        name_(fmt::format("{} {}-{}x{}-{} {}{}{}{}", kTakesEdges ? "GINE" : "GIN", in, s.layers, s.hidden,
+                          out, name_of(s.graphs.pool), s.train_eps ? " learnt eps" : "", describe_bits(s),
+                          kTakesEdges ? describe_edges(s.edge_dim) : "")) {
     const Quantization quantization(s);
     const auto last = static_cast<size_t>(s.layers - 1);  // its output has the bits of its input
     readouts_.add(in, out, quantization.readout(0));
     for (int64_t l = 0; l < s.layers; ++l) {
       const auto layer = static_cast<size_t>(l);
       inputs_.add(quantization.input(layer));
-      convs_.add(nn::GINConvOptions{.train_eps = s.train_eps}, l == 0 ? in : s.hidden, s.hidden,
-                 quantization.linear(layer));
+      const int64_t width = l == 0 ? in : s.hidden;
+      if constexpr (kTakesEdges)
+        convs_.add(width, nn::GINEConvOptions{.train_eps = s.train_eps, .edge_dim = s.edge_dim}, width,
+                   s.hidden, quantization.linear(layer));
+      else
+        convs_.add(nn::GINConvOptions{.train_eps = s.train_eps}, width, s.hidden, quantization.linear(layer));
       norms_.add(s.hidden);
       readouts_.add(s.hidden, out, quantization.readout(std::min(layer + 1, last)));
     }
@@ -51,18 +60,31 @@ struct GraphGin : GraphModel {
   }
 
   Var operator()(const Graph& graph, const Tensor& offsets, const Features& features) const override {
-    Var x = inputs_[0](Var(features.to_dense().to(parameters().front().dtype())));
+    const DType dtype = parameters().front().dtype();
+    const Var attr = kTakesEdges ? edge_attributes_of(name_, graph, dtype) : Var();
+    Var x = inputs_[0](Var(features.to_dense().to(dtype)));
     Var out = read_out(0, x, offsets);
     for (size_t l = 0; l < convs_.size(); ++l) {
-      x = inputs_[l + 1](norms_[l](convs_[l](graph, x), {.activation = Activation::relu}));
+      x = inputs_[l + 1](norms_[l](convolve(l, graph, x, attr), {.activation = Activation::relu}));
       out = out + read_out(l + 1, x, offsets);
     }
     return out;
   }
   bool decays(const std::string& parameter) const override { return !parameter.ends_with("log_scale"); }
+  EdgeSupport edge_support() const override {
+    return {.attributes = kTakesEdges, .needs_attributes = kTakesEdges};
+  }
   std::string describe() const override { return name_; }
 
  private:
+  static constexpr bool kTakesEdges = NeedsEdgeAttributes<Conv>;
+
+  Var convolve(size_t l, const Graph& graph, const Var& x, const Var& attr) const {
+    if constexpr (kTakesEdges)
+      return convs_[l](graph, x, attr);
+    else
+      return convs_[l](graph, x);
+  }
   Var read_out(size_t l, const Var& x, const Tensor& offsets) const {
     const Var pooled = pool_ == Reduce::mean  ? segment_mean(x, offsets)
                        : pool_ == Reduce::max ? segment_max(x, offsets)
@@ -75,18 +97,29 @@ struct GraphGin : GraphModel {
   float p_;
   std::string name_;
   nn::ModuleList<nn::Quantizer> inputs_{this, "inputs"};
-  nn::ModuleList<nn::GINConv<Network>> convs_{this, "convs"};
+  nn::ModuleList<Conv> convs_{this, "convs"};
   nn::ModuleList<nn::BatchNorm> norms_{this, "norms"};
   nn::ModuleList<nn::QuantLinear> readouts_{this, "readouts"};
 };
+
+using GraphGinModel = GraphGin<nn::GINConv<Network>>;
+
+std::unique_ptr<Model> make_graph_gin(int64_t in, int64_t out, const ModelOptions& o) {
+  if (o.model == "graph-gine") return construct<GraphGin<nn::GINEConv<Network>>>(in, out, o);
+  return construct<GraphGinModel>(in, out, o);
+}
 
 void check_quantized(const ModelOptions& o) { (void)Quantization(o); }
 
 }  // namespace
 
 ModelFamily graph_gin() {
-  return {"train_graph_gin", {"graph-gin"},       model_options({"train-eps", "pool", "node-features"}),
-          nullptr,           construct<GraphGin>, {.hidden = 32, .layers = 4}};
+  return {"train_graph_gin",
+          {"graph-gin", "graph-gine"},
+          model_options({"train-eps", "pool", "node-features"}),
+          nullptr,
+          make_graph_gin,
+          {.hidden = 32, .layers = 4}};
 }
 
 ModelFamily graph_qgin() {
@@ -94,7 +127,7 @@ ModelFamily graph_qgin() {
           {"graph-qgin"},
           quantized_options(model_options({"pool", "node-features"})),
           check_quantized,
-          construct<GraphGin>,
+          construct<GraphGinModel>,
           {.hidden = 32, .layers = 4, .quantized = {.bits = "8"}},
           false};
 }

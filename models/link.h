@@ -18,6 +18,7 @@ class LinkModel : public Model {
 
   NodeModel& encoder() const { return *encoder_; }
   bool exact_by_layers() const override { return encoder_->exact_by_layers(); }
+  EdgeSupport edge_support() const override { return encoder_->edge_support(); }
   /// [P, 1]: logits of the edges of `pairs`, from embeddings `z` of the nodes. Memory grows with the pairs
   /// for "dot", with pairs times width for "mlp".
   Var scores(const Var& z, const Relation& pairs) const;

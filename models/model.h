@@ -10,6 +10,13 @@
 
 namespace adj::models {
 
+/// What a model's layers can compute with besides the edges themselves.
+struct EdgeSupport {
+  bool weights = false;     ///< edge weights, as factors of the sums over neighbours
+  bool attributes = false;  ///< the edge attribute "attr", of ModelOptions::edge_dim columns
+  bool needs_attributes = false;
+};
+
 /// A trainable model. Its one-line describe() ("GCN 1433-16-7") names it in messages and checkpoints.
 struct Model : nn::Module {
   /// Whether weight decay applies to this parameter.
@@ -17,6 +24,8 @@ struct Model : nn::Module {
   /// Whether a layer on a block of all in-edges gives the same result as on the graph, so that inference can
   /// run layer by layer.
   virtual bool exact_by_layers() const { return false; }
+
+  virtual EdgeSupport edge_support() const { return {}; }
 
   /// Cast to NodeModel, GraphModel or LinkModel; null if it is of another kind.
   template <class Kind>

@@ -32,6 +32,7 @@ models::ModelOptions options_of(const models::Checkpoint& checkpoint, const mode
   std::map<std::string, std::string> values;
   for (const auto& [name, value] : checkpoint.facts)
     if (name.starts_with(kPrefix)) values.emplace(name.substr(kPrefix.size()), value);
+  if (family.models.size() > 1) values.try_emplace("model", family.models.front());  // its only one before
   for (const models::ModelOption& option : named)
     if (values.count(option.name) == 0)
       data_fail("{}: facts@option.{}: missing", checkpoint.path, option.name);
@@ -62,6 +63,14 @@ Features ModelDescription::prepare(const Features& x) const {
   ADJ_CHECK(x && x.cols() == num_features, "{}: {} features per node, expected {}", origin, x ? x.cols() : 0,
             num_features);
   return quantization.apply(scaling.apply(x));
+}
+
+Graph ModelDescription::prepare(const Graph& graph) const {
+  try {
+    return edges.apply(graph);
+  } catch (const Error& error) {
+    fail("{}: {}", origin, error.what());
+  }
 }
 
 Tensor ModelDescription::finish(const Tensor& raw) const {
@@ -101,6 +110,8 @@ ModelDescription description_of(const models::Checkpoint& checkpoint) {
   models::Preprocessing preprocessing = models::Preprocessing::load(checkpoint);
   d.scaling = preprocessing.scaling;
   d.quantization = preprocessing.quantization;
+  d.edges = preprocessing.edges;
+  d.options.edge_dim = d.edges.width();
   d.class_names = std::move(preprocessing.class_names);
   d.feature_names = std::move(preprocessing.feature_names);
   d.encoder = std::move(preprocessing.encoder);

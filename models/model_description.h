@@ -4,6 +4,7 @@
 #include <adjoint/data/feature_quantization.h>
 #include <adjoint/data/feature_scaling.h>
 #include <adjoint/models/checkpoint.h>
+#include <adjoint/models/edge_inputs.h>
 #include <adjoint/models/family.h>
 
 namespace adj {
@@ -17,6 +18,7 @@ struct ModelDescription {
   int64_t num_features = 0, num_outputs = 0;
   FeatureScaling scaling;            ///< of features
   FeatureQuantization quantization;  ///< of the scaled features
+  models::EdgeInputs edges = {.weights = models::EdgeWeights::used};
   Tensor target_mean, target_scale;  ///< float32 [T] of regression: a prediction is output * scale + mean
   std::vector<std::string> class_names,
       feature_names;            ///< of outputs, and of the columns of features; or empty
@@ -29,6 +31,8 @@ struct ModelDescription {
   bool of_graphs() const { return task == Task::graph_class || task == Task::graph_regression; }
   /// x [N, num_features] scaled and quantised as in training, on its device. Throws for another width.
   Features prepare(const Features& x) const;
+  /// EdgeInputs::apply(). Throws, naming the origin, for edges that lack what the model was trained with.
+  Graph prepare(const Graph& graph) const;
   /// float32 outputs from the model's raw ones. Throws if they are not finite.
   Tensor finish(const Tensor& raw) const;
 };

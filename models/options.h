@@ -71,6 +71,7 @@ struct ModelOptions {
   SageAggregation aggr = SageAggregation::mean;
   bool train_eps = false;  ///< GIN
   bool gate = false;       ///< graph transformer
+  int64_t edge_dim = 0;    ///< columns of the edge attribute "attr" that the layers use; 0: none
   /// Models of nodes and links: weight of the newest batch in the running statistics of batch norms; 1 if
   /// each batch is the whole graph, so there is nothing to average. Evaluation reads the statistics only.
   double norm_momentum = 0.1;

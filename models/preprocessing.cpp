@@ -95,8 +95,19 @@ int Preprocessing::feature_bits(const Checkpoint& checkpoint) {
   return static_cast<int>(bits);
 }
 
+EdgeInputs Preprocessing::edge_inputs(const Checkpoint& checkpoint) {
+  const auto weights = checkpoint.facts.find("edges.weights");
+  if (weights == checkpoint.facts.end()) return {.weights = EdgeWeights::used};
+  const auto use = value_named<EdgeWeights>(weights->second);
+  if (!use)
+    data_fail("{}: facts@edges.weights: '{}', expected unused, used or attribute", checkpoint.path,
+              excerpt(weights->second));
+  return {.weights = *use, .attributes = checkpoint.integer("edges.attributes", 0, 1 << 20)};
+}
+
 Preprocessing Preprocessing::load(const Checkpoint& checkpoint) {
   Preprocessing loaded;
+  loaded.edges = edge_inputs(checkpoint);
   loaded.class_names = names_of(checkpoint, "classes", "class", checkpoint.integer("outputs"));
   loaded.feature_names = names_of(checkpoint, "columns", "column", checkpoint.integer("features"));
   loaded.encoder = encoder_of(checkpoint, loaded.feature_names);

@@ -92,6 +92,11 @@ void load_from(const File& file, Module& module, const std::map<std::string, std
 
 }  // namespace
 
+std::vector<std::string> pyg_state_names(const std::string& path) {
+  return path.ends_with(".safetensors") ? names_in(SafetensorsReader::open(path))
+                                        : names_in(H5Reader::open(path));
+}
+
 void load_pyg_state(Module& module, const std::string& path,
                     const std::map<std::string, std::string>& names) {
   if (path.ends_with(".safetensors"))

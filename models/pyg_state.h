@@ -21,4 +21,7 @@ namespace adj::nn {
 void load_pyg_state(Module& module, const std::string& path,
                     const std::map<std::string, std::string>& names = {});
 
+/// Names of the tensors of such a file.
+std::vector<std::string> pyg_state_names(const std::string& path);
+
 }  // namespace adj::nn

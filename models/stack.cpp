@@ -24,6 +24,21 @@ Var Norms::operator()(size_t l, const Var& x, Activation activation, float p, bo
   return activate_dropout(activation, normed, p, training);
 }
 
+Var edge_attributes_of(const std::string& model, const nn::Structure& structure, DType dtype) {
+  const auto found = structure.edge_attributes().find("attr");
+  ADJ_CHECK(found != structure.edge_attributes().end(),
+            "{}: the edges have no attribute \"attr\", with which the model computes", model);
+  return found->second.to(dtype);
+}
+
+std::string describe_edges(int64_t edge_dim) {
+  return edge_dim == 0 ? "" : fmt::format(", {} edge attribute{}", edge_dim, edge_dim == 1 ? "" : "s");
+}
+
+std::optional<int64_t> edge_dim_of(const ModelOptions& o) {
+  return o.edge_dim > 0 ? std::optional(o.edge_dim) : std::nullopt;
+}
+
 std::vector<ModelOption> stack_options(const std::vector<std::string>& names) {
   std::vector<ModelOption> options = model_options(names);
   options.push_back(norm_option<Norm::none, Norm::batch, Norm::layer>());

@@ -27,6 +27,25 @@ class Norms {
   std::optional<nn::ModuleList<nn::LayerNorm>> layer_;
 };
 
+/// Layers of a stack whose third argument is the edges' attributes, and those that cannot do without.
+template <class Conv>
+concept TakesEdgeAttributes = requires(const Conv& conv, const nn::Structure& structure, const nn::Sides& x,
+                                       const Var& attr) {
+  conv(structure, x, attr);
+};
+template <class Conv>
+concept NeedsEdgeAttributes = TakesEdgeAttributes<Conv> &&
+    !requires(const Conv& conv, const nn::Structure& structure, const nn::Sides& x) {
+  conv(structure, x);
+};
+
+/// The edge attribute "attr" [M,E] of a graph or block in a dtype. Throws, naming the model, if it has none.
+Var edge_attributes_of(const std::string& model, const nn::Structure& structure, DType dtype);
+/// ", 3 edge attributes" for describe(); empty for 0.
+std::string describe_edges(int64_t edge_dim);
+/// ModelOptions::edge_dim as layers take it.
+std::optional<int64_t> edge_dim_of(const ModelOptions& options);
+
 /// Dropout on the input, then convolution, norm, activation, dropout, …, ending with a convolution.
 /// --residual adds the input of a hidden convolution to the output of its dropout. describe() begins with
 /// `name`.
@@ -35,20 +54,25 @@ class Stack : public NodeModel {
  public:
   Stack(const std::string& name, Activation activation, const ModelOptions& s)
       : name_(name + (s.norm == Norm::none ? "" : fmt::format(" {}-norm", name_of(s.norm))) +
-              (s.residual ? " residual" : "")),
+              (s.residual ? " residual" : "") +
+              (TakesEdgeAttributes<Conv> ? describe_edges(s.edge_dim) : "")),
+        edge_dim_(s.edge_dim),
         activation_(activation),
         p_(static_cast<float>(s.dropout)),
         residual_(s.residual),
         norms_(this, s) {}
 
   Var operator()(const Graph& graph, const Features& features) const override {
-    Var x = behind(0, convs_[0](graph, this->constant(this->dropout(features, p_))), {});
+    Var x = behind(0, convolve(0, graph, this->constant(this->dropout(features, p_))), {});
     for (size_t l = 1; l < convs_.size(); ++l) x = layer(l, graph, x);
     return x;
   }
   size_t num_layers() const override { return convs_.size(); }
   Var over(size_t l, const Block& block, const Var& features) const override {
     return layer(l, block, l == 0 ? this->dropout(features, p_) : features);
+  }
+  EdgeSupport edge_support() const override {
+    return {.attributes = TakesEdgeAttributes<Conv>, .needs_attributes = NeedsEdgeAttributes<Conv>};
   }
   std::string describe() const override { return name_; }
   std::vector<int64_t> summed_widths() const override { return summed_; }
@@ -70,7 +94,14 @@ class Stack : public NodeModel {
  private:
   Var layer(size_t l, const nn::Structure& structure, const Var& features) const {
     const nn::Sides x = nn::Sides(features).match("stack", structure);
-    return behind(l, convs_[l](structure, x), x.dst);
+    return behind(l, convolve(l, structure, x), x.dst);
+  }
+  Var convolve(size_t l, const nn::Structure& structure, const nn::Sides& x) const {
+    if constexpr (TakesEdgeAttributes<Conv>)
+      if (NeedsEdgeAttributes<Conv> || edge_dim_ > 0)
+        return convs_[l](structure, x,
+                         edge_attributes_of(name_, structure, this->parameters().front().dtype()));
+    if constexpr (!NeedsEdgeAttributes<Conv>) return convs_[l](structure, x);
   }
   /// Applies what follows convolution `l`; `input`: its targets' input.
   Var behind(size_t l, const Var& y, const Var& input) const {
@@ -81,6 +112,7 @@ class Stack : public NodeModel {
 
   std::string name_;
   std::vector<int64_t> summed_;
+  int64_t edge_dim_;
   Activation activation_;
   float p_;
   bool residual_;

@@ -28,7 +28,7 @@ Tensor TrainedModel::outputs(const Graph& graph, const Features& x) const {
   ADJ_CHECK(node_model != nullptr, "{}: a model of {}, not of nodes", origin(),
             of_graphs() ? "graphs (pass their offsets)" : "links (predict_links)");
   const NoGrad no_grad;
-  return finish((*node_model)(graph.to(device()), prepare(x)).value());
+  return finish((*node_model)(prepare(graph), prepare(x)).value());
 }
 
 Tensor TrainedModel::outputs(const Graph& graph, const Tensor& offsets, const Features& x) const {
@@ -43,7 +43,7 @@ Tensor TrainedModel::outputs(const Graph& graph, const Tensor& offsets, const Fe
   ADJ_CHECK(offsets && offsets.numel() >= 1, "{}: the offsets of graphs are absent", origin());
   std::vector<int32_t> all(static_cast<size_t>(offsets.numel() - 1));
   std::iota(all.begin(), all.end(), 0);
-  const GraphLoader loader(graph.to(device()), offsets.to(device()), make_feature_store(features), {},
+  const GraphLoader loader(prepare(graph), offsets.to(device()), make_feature_store(features), {},
                            Tensor::from(all), {.batch_size = graphs_at_once(), .backward = false});
   Tensor raw = Tensor::empty({loader.num_graphs(), num_outputs()}, DType::f32, device());
   int64_t begin = 0;
@@ -60,7 +60,7 @@ Tensor TrainedModel::predict_links(const Graph& graph, const Features& x, const 
   ADJ_CHECK(link_model != nullptr, "{}: a model of {}, not of links", origin(),
             of_graphs() ? "graphs" : "nodes");
   const NoGrad no_grad;
-  const Graph local = graph.to(device());
+  const Graph local = prepare(graph);
   const Tensor z = link_model->encoder()(local, prepare(x)).value();
   const Relation ends = Relation::from_coo(graph.num_nodes(), graph.num_nodes(), pairs.src.to(device()),
                                            pairs.dst.to(device()));

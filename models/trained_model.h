@@ -50,8 +50,9 @@ class TrainedModel {
 
   /// Predictions for every node or graph, on the CPU; graph g has the nodes offsets[g] to offsets[g + 1],
   /// int64 [G + 1]. `x` [N, num_features()] is raw user data: dense, sparse, or quantised if the training did
-  /// not scale features; absent if the training generated node features (--node-features). Throws for a model
-  /// of another task, other widths, and results that are not finite.
+  /// not scale features; absent if the training generated node features (--node-features). Of the edges'
+  /// weights and their attribute "attr" the model takes what it was trained with, and no more. Throws for a
+  /// model of another task, other widths, missing attributes, and results that are not finite.
   Predictions predict(const Graph& graph, const Features& x) const;
   Predictions predict(const Graph& graph, const Tensor& offsets, const Features& x) const;
   /// float32 [P]: logit of an edge for each pair of nodes (src[p], dst[p]), int32 [P]. For a model of links.
@@ -61,10 +62,12 @@ class TrainedModel {
   Tensor outputs(const Graph& graph, const Features& x) const;
   Tensor outputs(const Graph& graph, const Tensor& offsets, const Features& x) const;
 
-  /// For custom batching: the model in evaluation mode, its input features (on its device), and float32
-  /// outputs, as in predict(), from the model's raw ones.
+  /// For custom batching: the model in evaluation mode, its input features and graph (on its device), and
+  /// float32 outputs, as in predict(), from the model's raw ones.
   models::Model& model() const { return *parts_->model; }
   Features prepare(const Features& x) const;
+  /// The graph on its device, with the edge weights and attributes that the model takes.
+  Graph prepare(const Graph& graph) const { return description().prepare(graph.to(device())); }
   Tensor finish(const Tensor& raw) const { return description().finish(raw); }
 
  private:

@@ -13,8 +13,10 @@ struct Transformer : Stack<nn::TransformerConv> {
   Transformer(int64_t in, int64_t out, const ModelOptions& s)
       : Stack(fmt::format("Transformer {}{}", dashed_heads(in, out, s), s.gate ? " gated" : ""),
               Activation::relu, s) {
-    nn::TransformerConvOptions options{
-        .heads = s.heads, .beta = s.gate, .dropout = static_cast<float>(s.attention_dropout)};
+    nn::TransformerConvOptions options{.heads = s.heads,
+                                       .beta = s.gate,
+                                       .dropout = static_cast<float>(s.attention_dropout),
+                                       .edge_dim = edge_dim_of(s)};
     for (int64_t l = 1; l < s.layers; ++l) {
       add_hidden(s.heads * s.hidden, in, s.hidden, options);
       in = s.heads * s.hidden;

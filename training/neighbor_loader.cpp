@@ -56,6 +56,8 @@ void NeighborLoading::check(const Settings& all) const {
   (void)sampling(all.model.layers);
   if (labor_ && (replace_ || weighted_))
     usage_fail("--labor: conflicts with --{}", replace_ ? "replace" : "weighted-sampling");
+  if (weighted_ && all.data.edge_weights == EdgeUse::ignore)
+    usage_fail("--weighted-sampling: conflicts with --edge-weights ignore");
 }
 
 void NeighborLoading::check_data(const Dataset& data, const std::string& file) const {

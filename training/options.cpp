@@ -231,6 +231,13 @@ std::vector<Options::Group> Options::groups() {
         "quantise features to 1 to 8 bits, over each column's range from minimum to maximum (32: not "
         "quantised)",
         false},
+       {"edge-weights", &data.edge_weights, "HOW",
+        "edges/weight of the dataset: use (by models that can, else say that it is not used), ignore (as if "
+        "the "
+        "file had none), error (stop if the model cannot use it) or attribute (as a further edge attribute)",
+        false},
+       {"edge-attributes", Choice(&data.edge_attributes, {EdgeUse::use, EdgeUse::ignore, EdgeUse::error}),
+        "HOW", "edges/attr of the dataset, unscaled: use, ignore or error, likewise", false},
        {"precision", &compute.precision, "TYPE",
         "float32, tf32 (matrix products on a GPU with rounded operands) or bfloat16 (storage of features "
         "and parameters, with float32 masters, accumulators and loss)"},

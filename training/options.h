@@ -37,6 +37,11 @@ constexpr auto names_of(EvaluationMethod) { return std::array{"auto", "layers", 
 enum class FeaturePlace : uint8_t { device, host, file };
 constexpr auto names_of(FeaturePlace) { return std::array{"device", "host", "file"}; }
 
+/// Use of edges/weight or edges/attr: where the model can, else say that it does not; as if there were none;
+/// or stop where the model cannot. `attribute`, for weights: as a further edge attribute.
+enum class EdgeUse : uint8_t { use, ignore, error, attribute };
+constexpr auto names_of(EdgeUse) { return std::array{"use", "ignore", "error", "attribute"}; }
+
 /// The dataset and the preparation of its features.
 struct DataOptions {
   std::string path;         ///< empty: the embedded demo dataset
@@ -46,6 +51,7 @@ struct DataOptions {
   int64_t features_bits = 32;                            ///< per feature: 1 to 8, or 32 for floats
   bool inductive = false;                                ///< every epoch starts from a new edge list
   AggregationMethod aggregation = AggregationMethod::automatic;
+  EdgeUse edge_weights = EdgeUse::use, edge_attributes = EdgeUse::use;
 
   void check() const;
 };

@@ -274,7 +274,13 @@ RunSummary Run::summary() const {
 
 void Run::describe_state() {
   state_ = std::make_unique<TrainingState>(settings_.program(), *model_, *optimizer_);
-  for (const auto& [option, text] : settings_.identity) state_->require("option." + option, text);
+  const std::string first_model = settings_.family.models.front();  // of families that had only one
+  for (const auto& [option, text] : settings_.identity) {
+    if (option == "model")
+      state_->require("option.model", text, [first_model](const models::Checkpoint&) { return first_model; });
+    else
+      state_->require("option." + option, text);
+  }
   state_->require("features.scaling", std::string(name_of(task_.preprocessing.scaling.kind())),
                   [](const models::Checkpoint& before) {
                     return std::string(name_of(models::Preprocessing::scaling_kind(before)));
@@ -284,7 +290,19 @@ void Run::describe_state() {
                     return fmt::format("{}", models::Preprocessing::feature_bits(before));
                   });
   if (task_.runs > 1) state_->require("option.epochs", fmt::format("{}", settings_.run.epochs));
-  state_->require("dataset", task_.fingerprint).require("model", name_).add(*best_);
+  state_->require("dataset", task_.fingerprint);
+  const models::EdgeInputs& edges = task_.preprocessing.edges;
+  state_->require("edges.weights", std::string(name_of(edges.weights)), [this](const models::Checkpoint&) {
+    // Checkpoints without the fact used weights wherever the model could.
+    using enum models::EdgeWeights;
+    const bool could = settings_.family.edge_support(settings_.model).weights;
+    const bool did =
+        task_.preprocessing.edges.weights == used || settings_.data.edge_weights == EdgeUse::ignore;
+    return std::string(name_of(could && did ? used : unused));
+  });
+  state_->require("edges.attributes", fmt::format("{}", edges.attributes),
+                  [](const models::Checkpoint&) { return std::string("0"); });
+  state_->require("model", name_).add(*best_);
   // `predict` rebuilds the model from these and the options.
   state_->require("aggregation", task_.aggregation())
       .require("task", examples_.task)

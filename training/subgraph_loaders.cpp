@@ -117,15 +117,11 @@ class SaintLoading : public LoaderChoice {
   }
   std::unique_ptr<Batches<NodeBatch>> batches(const Run& run, models::NodeModel& model) const override {
     const PropagationMatrix matrix = coverage_ > 0 ? model.propagation_matrix() : PropagationMatrix::none;
-    // Among the programs' layers only GCN's read the data's edge weights.
-    const bool reads_weights = matrix == PropagationMatrix::none || matrix == PropagationMatrix::gcn;
-    const Graph& graph = run.task().data.graph;
     LoaderOptions loading = loading_of(run, model);
     loading.steps = steps_;
     return std::make_unique<SubgraphBatches<SaintLoader>>(
         run, model,
-        SaintLoader(reads_weights ? graph : graph.with_edge_weight({}), run.task().store,
-                    run.objective().targets(), run.examples().train,
+        SaintLoader(run.task().data.graph, run.task().store, run.objective().targets(), run.examples().train,
                     {.sampling = sampling(), .coverage = coverage_, .matrix = matrix, .loading = loading}));
   }
 

@@ -1,6 +1,7 @@
 #include <adjoint/core/log.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/stored_cuts.h>
+#include <adjoint/training/edge_inputs.h>
 #include <adjoint/training/feature_place.h>
 #include <adjoint/training/inputs.h>
 #include <adjoint/training/loader.h>
@@ -78,6 +79,7 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
   const std::shared_ptr<LoaderChoice> loader = options.batches.chosen();
   if (loader) loader->check_data(data, file);
   examples.use_split(splits.front());
+  preprocessing.edges = choose_edge_inputs(options, data, file);
   preprocessing.scaling =
       choose_scaling(data, file, options.data.features_scaling, training_rows(data, examples));
   scale_features(data, file, preprocessing.scaling);
@@ -95,6 +97,9 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
   log_info("{}: {}", printable(data.name), counted(*this));
   if (!options.output.checkpoint.empty() || !options.output.resume.empty())
     fingerprint = fingerprint_of(data, examples, splits);
+  const Tensor drawn_by = loader && loader->draws_by_weight() ? data.graph.edge_weight() : Tensor();
+  data.graph = preprocessing.edges.apply(data.graph);
+  if (drawn_by) data.graph = data.graph.with_edge_weight(drawn_by);
   if (loader) store = feature_store(data, options.batches, options.compute.dtype());
   if (options.batches.features == FeaturePlace::device) features = data.x.to(options.compute.dtype());
   data.x = {};  // a copy exists where needed

@@ -52,7 +52,9 @@ LearningTask node_task(const Settings& settings);
 /// its dtype.
 template <class Model = models::NodeModel>
 std::unique_ptr<Model> make_model(const Options& options, const LearningTask& task) {
-  auto model = options.family.make_as<Model>(task.num_features, task.examples.outputs, options.model);
+  models::ModelOptions described = options.model;
+  described.edge_dim = task.preprocessing.edges.width();
+  auto model = options.family.make_as<Model>(task.num_features, task.examples.outputs, described);
   model->to(task.data.device());
   model->to(options.compute.dtype());
   return model;

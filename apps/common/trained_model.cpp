@@ -32,6 +32,8 @@ TrainedModel load_pyg(const models::ModelFamily& family, const models::ModelOpti
   TrainedModel::Parts parts;
   parts.family = family;
   parts.options = options;
+  parts.edges = preprocessing.edges;
+  parts.options.edge_dim = parts.edges.width();
   parts.task = task;
   parts.num_features = features;
   parts.num_outputs = outputs;
@@ -41,7 +43,7 @@ TrainedModel load_pyg(const models::ModelFamily& family, const models::ModelOpti
   parts.origin = printable(state);
   {
     const nn::NoInit no_init;
-    parts.model = family.make(features, outputs, options);
+    parts.model = family.make(features, outputs, parts.options);
   }
   if (is_of_graphs(task) != (parts.model->as<models::GraphModel>() != nullptr))
     usage_fail("--model {}: the task is {}, expected one of {} (--task)", options.model, name_of(task),

@@ -85,8 +85,12 @@ Block without(const Block& block, const Csr& excluded) {
       detail::sorted_edges(block.num_src(), block.num_dst(),
                            {detail::gather_edges(edges.src, left), detail::gather_edges(edges.dst, left)});
   const Tensor edge = order ? detail::gather_edges(left, order) : left;
-  return Block(Relation::from_csr(csr), block.src_nodes(),
-               block.edge_ids() ? detail::gather_edges(block.edge_ids(), edge) : Tensor());
+  const auto gathered = [&](const Tensor& of_edges) {
+    return of_edges ? detail::gather_edges(of_edges, edge) : Tensor();
+  };
+  return Block(Relation::from_csr(csr), block.src_nodes(), gathered(block.edge_ids()))
+      .with_edge_data(gathered(block.edge_weight()),
+                      detail::gather_attributes(block.edge_attributes(), edge));
 }
 
 struct LinkBatches {

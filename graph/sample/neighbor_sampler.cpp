@@ -219,8 +219,12 @@ std::vector<Block> NeighborSampler::sample(const Tensor& seeds, uint64_t seed) c
   for (auto hop = hops.rbegin(); hop != hops.rend(); ++hop) {
     Csr in_edges{hop->targets, hop->sources, hop->offsets, hop->col};
     in_edges.ascending = false;
-    blocks.emplace_back(Relation::from_csr(std::move(in_edges)), batch.nodes.rows(0, hop->sources),
-                        hop->edge_ids);
+    const Block block(Relation::from_csr(std::move(in_edges)), batch.nodes.rows(0, hop->sources),
+                      hop->edge_ids);
+    const Tensor& weight = graph().edge_weight();
+    blocks.push_back(
+        block.with_edge_data(weight ? detail::gather_edges(weight, hop->edge_ids) : Tensor(),
+                             detail::gather_attributes(graph().edge_attributes(), hop->edge_ids)));
   }
   return blocks;
 }

@@ -32,7 +32,8 @@ const char *adjoint_class_name(const adjoint_model *model, int64_t output);
 /* The column's name in the training's features: the order in which adjoint_graph has them. NULL as above. */
 const char *adjoint_feature_name(const adjoint_model *model, int64_t column);
 
-/* A directed graph and its features. Undirected edges are given twice. */
+/* A directed graph and its features. Undirected edges are given twice. It has no edge attributes: models that
+   were trained with some (edges/attr) refuse it. */
 typedef struct adjoint_graph {
   int64_t num_nodes, num_edges;
   const int64_t *src, *dst; /* [num_edges] */

@@ -37,6 +37,7 @@ struct GcnMatrix {
 GcnNorm::GcnNorm(const char* layer, const Structure& structure, const GcnNormOptions& options,
                  const Var& edge_weight)
     : relation_(structure.relation()), weight_(edge_weight) {
+  if (!weight_ && structure.graph() == nullptr && structure.edge_weight()) weight_ = structure.edge_weight();
   if (!weight_) {
     matrix_ = structure.graph() == nullptr ? matrix_of(layer, relation_, options)
               : options.normalize

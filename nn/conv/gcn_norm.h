@@ -18,7 +18,7 @@ struct GcnNormOptions {
 /// The graph's own weights give a matrix that is computed once and kept with the graph. `edge_weight` [M] by
 /// edge number replaces them and may require a gradient. Degrees are then summed in every pass and applied to
 /// the features instead of the edges, y = d ⊙ A_w (d ⊙ x) with d = D^-1/2, so only the weights' gradient has
-/// the size of the edges.
+/// the size of the edges. A sampled block's weights are used likewise.
 ///
 /// On a relation or block degrees are counted within it, as in PyG's GCNConv on a sampled subgraph trimmed to
 /// one hop (trim_to_layer): targets come first among the sources, and a source beyond them has no in-edges,

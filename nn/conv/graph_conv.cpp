@@ -6,9 +6,10 @@ namespace adj::nn {
 
 namespace {
 
-/// The graph's edge weights in the accumulator's dtype of such features.
-Var own_weight(const Graph& graph, DType dtype) {
-  return graph.edge_weight() ? Var(graph.edge_weight().to(accumulator_dtype(dtype))) : Var();
+/// The edge weights of a graph or block in the accumulator's dtype of such features.
+Var own_weight(const Structure& structure, DType dtype) {
+  const Tensor& weight = structure.edge_weight();
+  return weight ? Var(weight.to(accumulator_dtype(dtype))) : Var();
 }
 
 }  // namespace
@@ -37,8 +38,7 @@ Var GraphConv::operator()(const Structure& structure, const Sides& features, con
   const bool linear_first = in_.src > out_ && is_linear;
   if (a != nullptr && linear_first)
     return aggregate(*a, linear(x.src, lin_rel.weight), lin_rel.bias) + lin_root(x.dst);
-  const Var weight =
-      edge_weight || !structure.graph() ? edge_weight : own_weight(*structure.graph(), x.src.dtype());
+  const Var weight = edge_weight ? edge_weight : own_weight(structure, x.src.dtype());
   const AggregateOptions options{.reduce = aggr_, .weight = weight};
   if (!linear_first) {
     const auto neighbors = [&] {

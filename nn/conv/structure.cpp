@@ -11,6 +11,16 @@ bool fits(const Shape& features, int64_t nodes) { return features.dims() == 2 &&
 
 }  // namespace
 
+const Tensor& Structure::edge_weight() const {
+  static const Tensor none;
+  return graph_ != nullptr ? graph_->edge_weight() : block_ != nullptr ? block_->edge_weight() : none;
+}
+
+const EdgeAttributes& Structure::edge_attributes() const {
+  static const EdgeAttributes none;
+  return graph_ != nullptr ? graph_->edge_attributes() : block_ != nullptr ? block_->edge_attributes() : none;
+}
+
 void Structure::check_one_set(const char* layer) const {
   ADJ_CHECK(relation_->num_src() == relation_->num_dst(),
             "{}: several hops, expected one set of nodes, got {} sources and {} targets", layer,

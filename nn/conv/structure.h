@@ -17,16 +17,21 @@ class Structure {
  public:
   Structure(const Graph& graph) : relation_(&graph.relation()), graph_(&graph) {}
   Structure(const Relation& relation) : relation_(&relation) {}
-  Structure(const Block& block) : relation_(&block.relation()) {}
+  Structure(const Block& block) : relation_(&block.relation()), block_(&block) {}
   const Relation& relation() const { return *relation_; }
-  /// Null for a relation or block, which have no weights.
+  /// Null for a relation or block.
   const Graph* graph() const { return graph_; }
+  /// Weights float32 [M] and attributes [M] or [M,E] of the edges of a graph or block, by edge number; absent
+  /// if it has none, and for a relation.
+  const Tensor& edge_weight() const;
+  const EdgeAttributes& edge_attributes() const;
   /// For layers of several hops: throws unless sources and targets are one set of nodes.
   void check_one_set(const char* layer) const;
 
  private:
   const Relation* relation_;
   const Graph* graph_ = nullptr;
+  const Block* block_ = nullptr;
 };
 
 /// Input features of a layer: one x, or {x_src, x_dst} for separate sources and targets. One x has a row per

@@ -41,3 +41,21 @@ TEST_CASE("the targets of a block are the first of its sources") {
   CHECK_ERROR_HAS(Block(two_targets(), ints({1, 2})), "expected [4] int32");
   CHECK_ERROR_HAS(Block(two_targets(), ints({1, 2, 3, 4}), ints({1})), "edge ids are [1] int32");
 }
+
+TEST_CASE("a block has the weights and attributes of its edges, on every device") {
+  const Block bare(two_targets(), ints({70, 10, 30, 90}));
+  CHECK_FALSE(bare.edge_weight());
+  CHECK(bare.edge_attributes().empty());
+  const Tensor weight = Tensor::from(std::vector<float>{0.5f, 2, 3});
+  const Block block =
+      bare.with_edge_data(weight, {{"attr", Tensor::from(std::vector<float>{1, 2, 3, 4, 5, 6}, {3, 2})}});
+  for (Device device : devices()) {
+    const Block moved = block.to(device);
+    CHECK(moved.edge_weight().device() == device);
+    CHECK(moved.edge_weight().to_vector<float>() == std::vector<float>{0.5f, 2, 3});
+    CHECK(moved.edge_attributes().at("attr").to_vector<float>() == std::vector<float>{1, 2, 3, 4, 5, 6});
+  }
+  CHECK_FALSE(bare.edge_weight());
+  CHECK_ERROR_HAS(bare.with_edge_data(Tensor::from(std::vector<float>{1, 2}), {}), "expected [3] float32");
+  CHECK_ERROR_HAS(bare.with_edge_data({}, {{"attr", ints({1, 2})}}), "edge attribute \"attr\" is [2] int32");
+}

@@ -279,3 +279,19 @@ TEST_CASE("neighbor sampler: bad seeds and options are refused") {
         graph_of(3, {0, 1, 2}, {0, 1, 2}).with_edge_weight(Tensor::from(std::vector<float>{1.0f, 0.0f, bad})),
         {.fanouts = {2}, .weighted = true}, "the weight of edge 2 is");
 }
+
+TEST_CASE("neighbor sampler: blocks have the weights and attributes of the graph's edges") {
+  const Graph graph = skewed(200, 1500, true);
+  const Tensor kind = every(graph.num_edges());  // each edge's number
+  for (Device device : devices()) {
+    const NeighborSampler sampler(graph.with_edge_attr("attr", kind).to(device), {.fanouts = {4, -1}});
+    const auto weight = graph.edge_weight().to_vector<float>();
+    for (const Block& block : sampler.sample(every(200, 7).to(device), 3)) {
+      const auto edges = block.edge_ids().to_vector<int32_t>();
+      CHECK(block.edge_attributes().at("attr").to_vector<int32_t>() == edges);
+      std::vector<float> expected;
+      for (const int32_t e : edges) expected.push_back(weight[static_cast<size_t>(e)]);
+      CHECK(block.edge_weight().to_vector<float>() == expected);
+    }
+  }
+}

@@ -203,3 +203,38 @@ TEST_CASE("layers refuse features with another number of rows than sources or ta
   refuses(Model<TransformerConv>(in, 3));
   refuses(Model<AGNNConv>());
 }
+
+TEST_CASE("GCNConv and GraphConv use the weights of a block") {
+  // Edges 2 -> 0, 1 -> 0, 3 -> 1 and the loop 1 -> 1; each other node has a loop of weight 1.
+  const std::vector<float> x{1, 10, 100, 1000};
+  const Relation relation = Relation::from_coo(4, 2, Tensor::from(std::vector<int32_t>{2, 1, 3, 1}),
+                                               Tensor::from(std::vector<int32_t>{0, 0, 1, 1}));
+  const Block bare(relation, Tensor::from(std::vector<int32_t>{0, 1, 2, 3}));
+  std::vector<float> by_edge;  // of the relation's numbers
+  const auto src = relation.edge_index().src.to_vector<int32_t>();
+  for (const int32_t s : src) by_edge.push_back(s == 2 ? 4.0f : s == 3 ? 2.0f : 0.0f);
+  const auto dst = relation.edge_index().dst.to_vector<int32_t>();
+  for (size_t e = 0; e < src.size(); ++e)
+    if (src[e] == 1) by_edge[e] = dst[e] == 0 ? 0.25f : 0.5f;
+  const Block block = bare.with_edge_data(Tensor::from(by_edge), {});
+  const Var features(Tensor::from(x, {4, 1}));
+  const auto close = [](const Var& y, double first, double second) {
+    const auto found = y.value().to_vector<float>();
+    CHECK(found[0] == doctest::Approx(first));
+    CHECK(found[1] == doctest::Approx(second));
+  };
+  const auto fill = [](const Var& parameter, double value) { Tensor(parameter.value()).fill_(value); };
+  nn::Model<GCNConv> gcn(1, 1);
+  fill(gcn.weight, 1.0);
+  const double d0 = 4 + 0.25 + 1, d1 = 2 + 0.5;  // sources 2 and 3 have their loop only
+  close(gcn(block, features), 4 * 100 / std::sqrt(d0) + 0.25 * 10 / std::sqrt(d0 * d1) + 1 / d0,
+        2 * 1000 / std::sqrt(d1) + 0.5 * 10 / d1);
+  close(gcn(bare, features), 100 / std::sqrt(3.0) + 10 / std::sqrt(3.0 * 2.0) + 1 / 3.0,
+        1000 / std::sqrt(2.0) + 10 / 2.0);
+  nn::Model<GraphConv> sum(1, 1);
+  fill(sum.lin_rel.weight, 1.0);
+  fill(sum.lin_rel.bias, 0.0);
+  fill(sum.lin_root.weight, 0.0);
+  close(sum(block, features), 4 * 100 + 0.25 * 10, 2 * 1000 + 0.5 * 10);
+  close(sum(bare, features), 110, 1010);
+}

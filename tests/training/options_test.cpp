@@ -368,6 +368,7 @@ TEST_CASE("every option that decides changes the training, whatever it is") {
         {"features-scaling", "none"},
         {"features-scaling", "standard"},
         {"features-bits", "2"},
+        {"edge-weights", "ignore"},
         {"precision", "bfloat16"},
         {"hidden", "5"},
         {"layers", "3"},
