@@ -51,23 +51,36 @@ struct GraphGin : GraphModel {
   }
 
   Var operator()(const Graph& graph, const Tensor& offsets, const Features& features) const override {
-    Var x = inputs_[0](Var(features.to_dense().to(parameters().front().dtype())));
+    Var x = input(features);
     Var out = read_out(0, x, offsets);
     for (size_t l = 0; l < convs_.size(); ++l) {
-      x = inputs_[l + 1](norms_[l](convs_[l](graph, x), {.activation = Activation::relu}));
+      x = layer(l, graph, x);
       out = out + read_out(l + 1, x, offsets);
     }
     return out;
+  }
+  Var embeddings(const Graph& graph, const Tensor& offsets, const Features& features) const override {
+    Var x = input(features);
+    for (size_t l = 0; l < convs_.size(); ++l) x = layer(l, graph, x);
+    return pooled(x, offsets);
   }
   bool decays(const std::string& parameter) const override { return !parameter.ends_with("log_scale"); }
   std::string describe() const override { return name_; }
 
  private:
+  Var input(const Features& features) const {
+    return inputs_[0](Var(features.to_dense().to(parameters().front().dtype())));
+  }
+  Var layer(size_t l, const Graph& graph, const Var& x) const {
+    return inputs_[l + 1](norms_[l](convs_[l](graph, x), {.activation = Activation::relu}));
+  }
+  Var pooled(const Var& x, const Tensor& offsets) const {
+    return pool_ == Reduce::mean  ? segment_mean(x, offsets)
+           : pool_ == Reduce::max ? segment_max(x, offsets)
+                                  : segment_sum(x, offsets);
+  }
   Var read_out(size_t l, const Var& x, const Tensor& offsets) const {
-    const Var pooled = pool_ == Reduce::mean  ? segment_mean(x, offsets)
-                       : pool_ == Reduce::max ? segment_max(x, offsets)
-                                              : segment_sum(x, offsets);
-    const Var y = readouts_[l](pooled);
+    const Var y = readouts_[l](pooled(x, offsets));
     return training() ? dropout(y, p_) : y;
   }
 
