@@ -6,6 +6,7 @@
 #include <adjoint/adjoint.h>
 #include <adjoint/core/run_files.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/import/chosen_nodes.h>
 #include <adjoint/models/pyg_state.h>
 #include <adjoint/training/class_report.h>
 #include <adjoint/training/edge_inputs.h>
@@ -88,6 +89,46 @@ void check_class_scores(const TrainedModel& trained, const PredictOptions& o, co
               name_of(trained.task()), trained.num_outputs());
 }
 
+/// Refuses what this kind of model cannot give.
+void check_requests(const TrainedModel& trained, const PredictOptions& o) {
+  if (!trained.of_links()) {
+    if (!o.pairs.empty() || o.missing_links > 0)
+      usage_fail("--{}: {} is a model of {}, expected one of links (train_link)",
+                 o.pairs.empty() ? "missing-links" : "pairs", trained.origin(),
+                 trained.of_graphs() ? "graphs" : "nodes");
+    if (!o.embeddings.empty() && o.batches.evaluation == EvaluationMethod::layers)
+      usage_fail("--embeddings: requires --evaluation graph");
+    return;
+  }
+  if (o.class_scores) usage_fail("--class-scores: {} is a model of links, without classes", trained.origin());
+  if (o.pairs.empty() && o.missing_links == 0 && (o.embeddings.empty() || !o.out.empty()))
+    usage_fail(
+        "{} is a model of links, expected --pairs FILE (scores these pairs), --missing-links K (the most "
+        "likely pairs that are no edges) or --embeddings FILE without --out",
+        trained.origin());
+}
+
+/// The --pairs or the --missing-links, from the nodes' embeddings.
+LinkPredictions links_of(const TrainedModel& trained, const PredictOptions& o, const Dataset& data,
+                         const Tensor& embeddings, const EdgeIndex& pairs, const Tensor& nodes) {
+  if (o.missing_links == 0)
+    return {pairs.src.to_vector<int32_t>(),
+            pairs.dst.to_vector<int32_t>(),
+            trained.score_links(embeddings, pairs).to_vector<float>(),
+            {}};
+  const int64_t n = data.num_nodes();
+  log_info("missing links: {} pairs of nodes, less the edges, are scored",
+           nodes ? nodes.numel() * (n - 1) : n * (n - 1) / 2);
+  std::optional<std::vector<int32_t>> sources;
+  if (nodes) sources = nodes.to_vector<int32_t>();
+  LinkPredictions links = trained.missing_links(embeddings, data.graph, o.missing_links, sources);
+  const int64_t wanted = nodes ? o.missing_links * nodes.numel() : o.missing_links;
+  if (std::ssize(links.src) < wanted)
+    log_warning("missing links: {} written, {} asked for: no more pairs are without an edge",
+                links.src.size(), wanted);
+  return links;
+}
+
 void predict(const PredictOptions& o) {
   const auto start = std::chrono::steady_clock::now();
   if (o.quiet) set_log_level(LogLevel::warning);
@@ -97,6 +138,7 @@ void predict(const PredictOptions& o) {
   std::optional<TrainedModel> loaded;
   if (!o.checkpoint.empty()) loaded = load_checkpoint_model(o.checkpoint, device);
   if (loaded && o.batches.evaluation == EvaluationMethod::layers) require_layers(loaded->model());
+  if (loaded) check_requests(*loaded, o);
   Dataset data = load_dataset(o.data, load_options(o.batches));
   set_node_features(data, o.data, (loaded ? loaded->options() : o.options).graphs.node_features,
                     loaded ? loaded->num_features() : 0);
@@ -107,17 +149,29 @@ void predict(const PredictOptions& o) {
   if (!data.splits.empty() && split >= std::ssize(data.splits))
     usage_fail("--split: expected 0 to {} for {}, got {}", data.splits.size() - 1, o.data, split);
   if (!data.splits.empty()) data.use_split(static_cast<size_t>(split));
-  if (!loaded) loaded = load_foreign(o, data, device);
+  if (!loaded) {
+    loaded = load_foreign(o, data, device);
+    check_requests(*loaded, o);
+  }
   const TrainedModel& trained = *loaded;
-  const Metric metric = metric_of(trained.description(), o.checkpoint);
+  std::optional<Metric> metric;
+  if (!trained.of_links()) metric = metric_of(trained.description(), o.checkpoint);
   execution_options_of(trained.description()).apply();
   match_names(data, o.data, trained.description());
   if (data.num_features() != trained.num_features())
     data_fail("{}: nodes/x: {} columns, but {} was trained on {}", o.data, data.num_features(), o.checkpoint,
               trained.num_features());
   if (o.class_scores) check_class_scores(trained, o, data);
+  Tensor embeddings;
+  if (!o.embeddings.empty() && !trained.of_links())  // prepares edges and features itself
+    embeddings = trained.of_graphs() ? trained.embeddings(data.graph, data.graph_offsets, data.x)
+                                     : trained.embeddings(data.graph, data.x);
   take_edge_inputs(data, o.data, trained.description().edges, trained.model().edge_support(),
                    trained.options().model);
+  const Tensor nodes = o.nodes.empty() ? Tensor() : chosen_nodes("nodes", o.nodes, data, trained.of_graphs());
+  std::vector<std::string> notes;
+  const EdgeIndex pairs = o.pairs.empty() ? EdgeIndex() : read_pairs(o.pairs, data, &notes);
+  for (const std::string& note : notes) log_info("{}", note);
   scale_features(data, o.data, trained.scaling());
   quantize_features(data, trained.quantization());
   data = placed_on(device, data, o.batches);
@@ -126,11 +180,20 @@ void predict(const PredictOptions& o) {
            data.num_nodes(), data.graph.num_edges(), device.str());
 
   const Tensor output = run(trained, data, o.batches);
-  write_predictions(o.out, "predict", data, predictions_of(trained.task(), output, trained.class_names()),
-                    o.escape_formulas);
+  if (!o.embeddings.empty())
+    write_embeddings(o.embeddings, "predict", data, trained.of_links() ? output : embeddings,
+                     trained.of_graphs(), o.escape_formulas, nodes);
+  if (trained.of_links()) {
+    if (!o.out.empty())
+      write_predictions(o.out, "predict", data, links_of(trained, o, data, output, pairs, nodes),
+                        o.escape_formulas);
+  } else if (!o.out.empty()) {
+    write_predictions(o.out, "predict", data, predictions_of(trained.task(), output, trained.class_names()),
+                      o.escape_formulas, nodes);
+  }
   std::optional<double> value;
-  if (!data.splits.empty()) value = measure(trained.description(), metric, data, output);
-  if (value && (!o.quiet || !o.json)) fmt::print("test {} {:.4f}\n", metric.name, *value);
+  if (metric && !data.splits.empty()) value = measure(trained.description(), *metric, data, output);
+  if (value && (!o.quiet || !o.json)) fmt::print("test {} {:.4f}\n", metric->name, *value);
   std::optional<ClassReport> report;
   if (o.class_scores) report.emplace(report_of(trained, data, output));
   if (report && (!o.quiet || !o.json))
@@ -143,8 +206,8 @@ void predict(const PredictOptions& o) {
              R"({}{}"wall_s": {:.3f}}})"
              "\n",
              json_text(data.name), json_text(model), json_text(device.str()), data.num_nodes(),
-             name_of(trained.task()),
-             value ? fmt::format(R"("metric": "{}", "test_acc": {}, )", metric.option, *value) : "",
+             trained.of_links() ? "link" : name_of(trained.task()),
+             value ? fmt::format(R"("metric": "{}", "test_acc": {}, )", metric->option, *value) : "",
              report ? fmt::format(R"("class_scores": {}, )", report->json()) : "", wall_s);
 }
 

@@ -277,7 +277,8 @@ def both_ways(src, dst, rows):
 def read_predictions(path):
     """{"prediction", "probability" and "score" (logits) if present, "task", "program", "dataset"} of a file of predictions
     (docs/programs.md), for N nodes or graphs: int32 [N] and float32 [N, C] of classes, uint8 and float32 [N, T] of several
-    labels, float32 [N, T] of regression. Pairs of nodes also have "src", "dst", "score" and "label". With names,
+    labels, float32 [N, T] of regression. Pairs of nodes have "src", "dst", "score", and "label" or "probability";
+    embeddings "embedding" [N, width]; chosen nodes or graphs their "number". With names,
     "class_names", and "node_names" or "node_ids". Throws DataError, OSError."""
     with opened(path, "adjoint.prediction", (1,)) as file:
         found = {key: str(file.attrs[key]) for key in ("task", "program", "dataset") if key in file.attrs}
@@ -286,12 +287,13 @@ def read_predictions(path):
                 found[key] = texts(file[place][...], file[f"{place}_offsets"][...])
         if "nodes/id" in file:
             found["node_ids"] = file["nodes/id"][...]
-        for place, needed, keys in (("nodes", "prediction", ("prediction", "probability", "score")),
-                                    ("graphs", "prediction", ("prediction", "probability", "score")),
-                                    ("pairs", "score", ("src", "dst", "score", "label"))):
+        for place, needed, keys in (("nodes", "prediction", ("prediction", "probability", "score", "number")),
+                                    ("graphs", "prediction", ("prediction", "probability", "score", "number")),
+                                    ("nodes", "embedding", ("embedding", "number")), ("graphs", "embedding", ("embedding", "number")),
+                                    ("pairs", "score", ("src", "dst", "score", "label", "probability"))):
             if f"{place}/{needed}" in file:
                 return {**found, **{key: file[f"{place}/{key}"][...] for key in keys if f"{place}/{key}" in file}}
-        raise DataError(f"{path}: nodes/prediction, graphs/prediction or pairs/score: missing")
+        raise DataError(f"{path}: nodes/prediction, graphs/prediction, nodes/embedding, graphs/embedding or pairs/score: missing")
 
 
 # ---- Weights ----

@@ -15,6 +15,8 @@ namespace {
 
 using detail::Column;
 
+float sigmoid(float score) { return static_cast<float>(1.0 / (1.0 + std::exp(-static_cast<double>(score)))); }
+
 /// Softmax of each row, in-place; returns the argmax of each row.
 std::vector<int32_t> softmax_rows(std::vector<float>& values, size_t columns) {
   std::vector<int32_t> best(values.size() / columns);
@@ -31,18 +33,40 @@ std::vector<int32_t> softmax_rows(std::vector<float>& values, size_t columns) {
   return best;
 }
 
-/// Node names in original order.
+/// The rows of a file: nodes in their original order or those chosen, or graphs.
+struct Rows {
+  Tensor index;                 ///< int32: row k is row index[k] of the dataset; absent: k
+  std::vector<int32_t> number;  ///< of the node or graph in row k; empty: k
+
+  Rows(const Dataset& data, const Tensor& chosen, bool of_graphs) {
+    const Tensor order = of_graphs ? Tensor() : data.order.to(Device::cpu());
+    index = chosen ? chosen.to(Device::cpu()) : order ? inverse_order(order) : Tensor();
+    if (chosen) number = (order ? detail::gather_edges(order, index) : index).to_vector<int32_t>();
+  }
+  Tensor select(const Tensor& rows) const {
+    const Tensor host = rows.to(Device::cpu());
+    return host && index ? detail::gather_edges(host, index) : host;
+  }
+  int32_t operator()(int64_t row) const {
+    return number.empty() ? static_cast<int32_t>(row) : number[static_cast<size_t>(row)];
+  }
+};
+
+/// Node names by row.
 struct NodeNames {
   Tensor ids;
   detail::PackedNames names;
 
-  explicit NodeNames(const Dataset& data)
-      : ids(data.node_ids.to(Device::cpu())),
+  explicit NodeNames(const Dataset& data, const Rows& rows)
+      : ids(rows.select(data.node_ids)),
         names{data.node_names.to(Device::cpu()), data.node_name_offsets.to(Device::cpu())} {
-    if (!data.order) return;
-    const Tensor back = inverse_order(data.order.to(Device::cpu()));
-    if (ids) ids = detail::gather_edges(ids, back);
-    if (names.bytes) names = detail::gathered(names, back);
+    if (names.bytes && rows.index) names = detail::gathered(names, rows.index);
+  }
+  explicit NodeNames(const Dataset& data) : NodeNames(data, Rows(data, {}, false)) {}
+  /// The column "node" of rows.
+  Column column(const Rows& rows) const {
+    if (ids || names.bytes) return column("node", [](int64_t row) { return row; });
+    return Column::of_numbers("node", [&rows](int64_t row) { return rows(row); });
   }
   /// A column of node names; node(row) is a node number.
   template <class F>
@@ -89,6 +113,22 @@ void add_columns(std::vector<Column>& columns, const std::string& what, const Pr
         [column = values.data<T>() + k, width](int64_t row) { return column[row * width]; }));
 }
 
+/// Names and chosen numbers of the rows.
+void write_rows(H5Writer& file, const Dataset& data, const Rows& rows, bool of_graphs) {
+  if (!rows.number.empty())
+    file.write(of_graphs ? "graphs/number" : "nodes/number", Tensor::from(rows.number));
+  if (!of_graphs) NodeNames(data, rows).write(file);
+}
+/// A table of `count` rows, led by their names.
+void write_rows(const std::string& path, const Dataset& data, const Rows& rows, bool of_graphs,
+                std::vector<Column> columns, int64_t count, bool escape_formulas) {
+  const NodeNames names(data, rows);
+  columns.insert(columns.begin(), of_graphs
+                                      ? Column::of_numbers("graph", [&](int64_t row) { return rows(row); })
+                                      : names.column(rows));
+  detail::write_table(path, columns, count, escape_formulas);
+}
+
 /// Columns of predictions, in row order.
 std::vector<Column> columns_of(const Predictions& p) {
   std::vector<Column> columns;
@@ -130,7 +170,7 @@ Predictions predictions_of(Task task, const Tensor& output, std::vector<std::str
     std::vector<uint8_t> predicted(values.size());
     for (size_t i = 0; i < values.size(); ++i) {
       predicted[i] = values[i] > 0.0f ? 1 : 0;
-      values[i] = static_cast<float>(1.0 / (1.0 + std::exp(-static_cast<double>(values[i]))));
+      values[i] = sigmoid(values[i]);
     }
     p.prediction = Tensor::from(predicted, output.shape());
   } else {
@@ -146,30 +186,43 @@ void expect_predictions_path(const std::string& option, const std::string& path)
 }
 
 void write_predictions(const std::string& path, const std::string& program, const Dataset& data,
-                       const Predictions& predictions, bool escape_formulas) {
+                       const Predictions& predictions, bool escape_formulas, const Tensor& chosen) {
   expect_predictions_path("predict", path);
   const bool of_graphs = is_of_graphs(predictions.task);
+  const Rows rows(data, chosen, of_graphs);
   Predictions p = predictions;
-  if (!of_graphs)
-    for (Tensor* rows : {&p.prediction, &p.probability, &p.score})
-      if (*rows) *rows = original_rows(*rows, data.order);
-  const NodeNames names(data);
-  if (is_hdf5(path)) {
-    H5Writer file(path);
-    describe(file, program, data, name_of(p.task));
-    const std::string group = of_graphs ? "graphs" : "nodes";
-    file.write(group + "/prediction", p.prediction);
-    for (const auto& [name, rows] : {std::pair("/probability", &p.probability), {"/score", &p.score}})
-      if (*rows) file.write(group + name, *rows);
-    if (!p.class_names.empty()) detail::write_names(file, detail::class_names_path(p.task), p.class_names);
-    if (!of_graphs) names.write(file);
-    return file.commit();
+  for (Tensor* values : {&p.prediction, &p.probability, &p.score}) *values = rows.select(*values);
+  if (!is_hdf5(path))
+    return write_rows(path, data, rows, of_graphs, columns_of(p), p.prediction.size(0), escape_formulas);
+  H5Writer file(path);
+  describe(file, program, data, name_of(p.task));
+  const std::string group = of_graphs ? "graphs" : "nodes";
+  file.write(group + "/prediction", p.prediction);
+  for (const auto& [name, values] : {std::pair("/probability", &p.probability), {"/score", &p.score}})
+    if (*values) file.write(group + name, *values);
+  if (!p.class_names.empty()) detail::write_names(file, detail::class_names_path(p.task), p.class_names);
+  write_rows(file, data, rows, of_graphs);
+  file.commit();
+}
+
+void write_embeddings(const std::string& path, const std::string& program, const Dataset& data,
+                      const Tensor& embeddings, bool of_graphs, bool escape_formulas, const Tensor& chosen) {
+  expect_predictions_path("embeddings", path);
+  const Rows rows(data, chosen, of_graphs);
+  const Tensor values = rows.select(embeddings);
+  if (!is_hdf5(path)) {
+    std::vector<Column> columns;
+    for (int64_t k = 0; k < values.size(1); ++k)
+      columns.push_back(Column::of_numbers(fmt::format("embedding_{}", k),
+                                           [column = values.data<float>() + k, width = values.size(1)](
+                                               int64_t row) { return column[row * width]; }));
+    return write_rows(path, data, rows, of_graphs, std::move(columns), values.size(0), escape_formulas);
   }
-  const auto itself = [](int64_t row) { return row; };
-  std::vector<Column> columns = columns_of(p);
-  columns.insert(columns.begin(),
-                 of_graphs ? Column::of_numbers("graph", itself) : names.column("node", itself));
-  detail::write_table(path, columns, p.prediction.size(0), escape_formulas);
+  H5Writer file(path);
+  describe(file, program, data, "embedding");
+  file.write(of_graphs ? "graphs/embedding" : "nodes/embedding", values);
+  write_rows(file, data, rows, of_graphs);
+  file.commit();
 }
 
 void write_predictions(const std::string& path, const std::string& program, const Dataset& data,
@@ -182,24 +235,29 @@ void write_predictions(const std::string& path, const std::string& program, cons
       for (int32_t& node : *ends) node = first[static_cast<size_t>(node)];
   }
   const NodeNames names(data);
+  std::vector<float> probability;
+  for (const float score : l.score) probability.push_back(sigmoid(score));
   if (is_hdf5(path)) {
     H5Writer file(path);
     describe(file, program, data, "link");
     file.write("pairs/src", Tensor::from(l.src));
     file.write("pairs/dst", Tensor::from(l.dst));
     file.write("pairs/score", Tensor::from(l.score));
-    file.write("pairs/label", Tensor::from(l.label));
+    if (l.label.empty())
+      file.write("pairs/probability", Tensor::from(probability));
+    else
+      file.write("pairs/label", Tensor::from(l.label));
     names.write(file);
     return file.commit();
   }
   const auto reader = [](const auto& values) {
     return [numbers = values.data()](int64_t row) { return numbers[row]; };
   };
-  detail::write_table(
-      path,
-      {names.column("source", reader(l.src)), names.column("target", reader(l.dst)),
-       Column::of_numbers("score", reader(l.score)), Column::of_numbers("label", reader(l.label))},
-      std::ssize(l.src), escape_formulas);
+  std::vector<Column> columns{names.column("source", reader(l.src)), names.column("target", reader(l.dst))};
+  if (l.label.empty()) columns.push_back(Column::of_numbers("probability", reader(probability)));
+  columns.push_back(Column::of_numbers("score", reader(l.score)));
+  if (!l.label.empty()) columns.push_back(Column::of_numbers("label", reader(l.label)));
+  detail::write_table(path, columns, std::ssize(l.src), escape_formulas);
 }
 
 }  // namespace adj

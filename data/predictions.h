@@ -25,8 +25,8 @@ Predictions predictions_of(Task task, const Tensor& output, std::vector<std::str
 /// Predictions for node pairs of a dataset.
 struct LinkPredictions {
   std::vector<int32_t> src, dst;
-  std::vector<float> score;
-  std::vector<uint8_t> label;  ///< 1 if there is an edge
+  std::vector<float> score;    ///< logits
+  std::vector<uint8_t> label;  ///< 1 if there is an edge; empty: unknown, and probabilities are written
 };
 
 /// Writes predictions for the nodes or graphs of `data`, by the extension of `path`:
@@ -46,10 +46,18 @@ struct LinkPredictions {
 /// tab or carriage return.
 ///
 /// Rows are the nodes of `data` (whose order may be on any device), in their original order if they were
-/// reordered. The file appears when complete. Throws DataError; UsageError as expect_predictions_path() does.
+/// reordered, or with `rows` (int32 [K]) these nodes of `data` (or graphs) in their order; then .h5 has their
+/// numbers, too, nodes/number (graphs/number). The file appears when complete. Throws DataError; UsageError
+/// as expect_predictions_path() does.
 void write_predictions(const std::string& path, const std::string& program, const Dataset& data,
-                       const Predictions& predictions, bool escape_formulas = false);
-/// Same for pairs: `source,target,score,label`, or pairs/src, dst, score and label.
+                       const Predictions& predictions, bool escape_formulas = false, const Tensor& rows = {});
+/// Same for embeddings, float32 [N, width] of nodes or [G, width] `of_graphs`: columns `embedding_0`, …, or
+/// nodes/embedding (graphs/embedding).
+void write_embeddings(const std::string& path, const std::string& program, const Dataset& data,
+                      const Tensor& embeddings, bool of_graphs, bool escape_formulas = false,
+                      const Tensor& rows = {});
+/// Same for pairs: `source,target,score,label`, or pairs/src, dst, score and label; without labels
+/// `source,target,probability,score`, or pairs/probability.
 void write_predictions(const std::string& path, const std::string& program, const Dataset& data,
                        const LinkPredictions& links, bool escape_formulas = false);
 /// Throws UsageError, naming the option, unless `path` ends in .csv, .jsonl or .h5.

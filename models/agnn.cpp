@@ -20,9 +20,12 @@ struct Agnn : NodeModel {
   }
 
   Var operator()(const Graph& graph, const Features& features) const override {
+    return lin2(dropout(embeddings(graph, features), p));
+  }
+  Var embeddings(const Graph& graph, const Features& features) const override {
     Var x = lin1(dropout(features, p));
     for (auto& prop : props) x = prop(graph, x);
-    return lin2(dropout(x, p));
+    return x;
   }
   void prepare(const Graph& graph) const override { prepare_loops(graph, SelfLoops::renewed); }
   std::string describe() const override { return name; }

@@ -24,8 +24,16 @@ struct Gcn : NodeModel {
   }
 
   Var operator()(const Graph& graph, const Features& features) const override {
+    return through(convs.size(), graph, features);
+  }
+  Var embeddings(const Graph& graph, const Features& features) const override {
+    if (convs.size() < 2) return NodeModel::embeddings(graph, features);
+    return through(convs.size() - 1, graph, features);
+  }
+  /// The output of the first `layers` layers.
+  Var through(size_t layers, const Graph& graph, const Features& features) const {
     Var x = after(0, convs[0](graph, constant(dropout(features, input_dropout()))));
-    for (size_t l = 1; l < convs.size(); ++l) x = layer(l, graph, x);
+    for (size_t l = 1; l < layers; ++l) x = layer(l, graph, x);
     return x;
   }
   size_t num_layers() const override { return convs.size(); }

@@ -60,15 +60,20 @@ struct GraphGin : GraphModel {
   }
 
   Var operator()(const Graph& graph, const Tensor& offsets, const Features& features) const override {
-    const DType dtype = parameters().front().dtype();
-    const Var attr = kTakesEdges ? edge_attributes_of(name_, graph, dtype) : Var();
-    Var x = inputs_[0](Var(features.to_dense().to(dtype)));
+    const Var attr = edge_attributes(graph);
+    Var x = input(features);
     Var out = read_out(0, x, offsets);
     for (size_t l = 0; l < convs_.size(); ++l) {
-      x = inputs_[l + 1](norms_[l](convolve(l, graph, x, attr), {.activation = Activation::relu}));
+      x = layer(l, graph, x, attr);
       out = out + read_out(l + 1, x, offsets);
     }
     return out;
+  }
+  Var embeddings(const Graph& graph, const Tensor& offsets, const Features& features) const override {
+    const Var attr = edge_attributes(graph);
+    Var x = input(features);
+    for (size_t l = 0; l < convs_.size(); ++l) x = layer(l, graph, x, attr);
+    return pooled(x, offsets);
   }
   bool decays(const std::string& parameter) const override { return !parameter.ends_with("log_scale"); }
   EdgeSupport edge_support() const override {
@@ -79,17 +84,28 @@ struct GraphGin : GraphModel {
  private:
   static constexpr bool kTakesEdges = NeedsEdgeAttributes<Conv>;
 
+  Var edge_attributes(const Graph& graph) const {
+    return kTakesEdges ? edge_attributes_of(name_, graph, parameters().front().dtype()) : Var();
+  }
+  Var input(const Features& features) const {
+    return inputs_[0](Var(features.to_dense().to(parameters().front().dtype())));
+  }
+  Var layer(size_t l, const Graph& graph, const Var& x, const Var& attr) const {
+    return inputs_[l + 1](norms_[l](convolve(l, graph, x, attr), {.activation = Activation::relu}));
+  }
   Var convolve(size_t l, const Graph& graph, const Var& x, const Var& attr) const {
     if constexpr (kTakesEdges)
       return convs_[l](graph, x, attr);
     else
       return convs_[l](graph, x);
   }
+  Var pooled(const Var& x, const Tensor& offsets) const {
+    return pool_ == Reduce::mean  ? segment_mean(x, offsets)
+           : pool_ == Reduce::max ? segment_max(x, offsets)
+                                  : segment_sum(x, offsets);
+  }
   Var read_out(size_t l, const Var& x, const Tensor& offsets) const {
-    const Var pooled = pool_ == Reduce::mean  ? segment_mean(x, offsets)
-                       : pool_ == Reduce::max ? segment_max(x, offsets)
-                                              : segment_sum(x, offsets);
-    const Var y = readouts_[l](pooled);
+    const Var y = readouts_[l](pooled(x, offsets));
     return training() ? dropout(y, p_) : y;
   }
 

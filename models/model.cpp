@@ -3,6 +3,10 @@
 
 namespace adj::models {
 
+Var NodeModel::embeddings(const Graph&, const Features&) const {
+  usage_fail("{}: has no hidden layer, whose output embeddings are", describe());
+}
+
 Var NodeModel::over(size_t, const Block&, const Var&) const {
   usage_fail("{}: needs the whole graph, got sampled blocks", describe());
 }

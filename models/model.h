@@ -38,6 +38,9 @@ struct Model : nn::Module {
 struct NodeModel : Model {
   /// [N, outputs]: logits, or predictions for regression, of every node, in the module's mode.
   virtual Var operator()(const Graph& graph, const Features& x) const = 0;
+  /// [N, width]: the input of the last layer, every node's embedding, in the module's mode. Throws UsageError
+  /// for a model without hidden layers.
+  virtual Var embeddings(const Graph& graph, const Features& x) const;
   /// Number of layers that each take a block; 0 if the model only runs on whole graphs.
   virtual size_t num_layers() const { return 0; }
   bool exact_by_layers() const override { return num_layers() > 0; }
@@ -70,6 +73,8 @@ struct NodeModel : Model {
 struct GraphModel : Model {
   /// [G, outputs]: logits, or predictions for regression. Graph g has the nodes offsets[g] to offsets[g + 1].
   virtual Var operator()(const Graph& graph, const Tensor& offsets, const Features& x) const = 0;
+  /// [G, width]: the last layer's output, pooled over each graph.
+  virtual Var embeddings(const Graph& graph, const Tensor& offsets, const Features& x) const = 0;
 };
 
 }  // namespace adj::models

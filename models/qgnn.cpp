@@ -83,10 +83,18 @@ struct Qgnn : NodeModel {
   }
 
   Var operator()(const Graph& graph, const Features& features) const override {
+    return through(sums_.size(), graph, features);
+  }
+  Var embeddings(const Graph& graph, const Features& features) const override {
+    if (sums_.size() < 2) return NodeModel::embeddings(graph, features);
+    return through(sums_.size() - 1, graph, features);
+  }
+  /// The output of the first `layers` layers.
+  Var through(size_t layers, const Graph& graph, const Features& features) const {
     const SparseMatrix& a = matrix_of(graph);
     const Tensor keep = protected_nodes(graph);
     Var x = input(features);
-    for (size_t l = 0; l < sums_.size(); ++l) {
+    for (size_t l = 0; l < layers; ++l) {
       x = aggregate(a, dropout(inputs_[l](x, keep), p_));
       if (!sum_norms_.empty()) x = sum_norms_[l](x);
       x = sums_[l](x, keep);

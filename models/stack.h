@@ -63,9 +63,11 @@ class Stack : public NodeModel {
         norms_(this, s) {}
 
   Var operator()(const Graph& graph, const Features& features) const override {
-    Var x = behind(0, convolve(0, graph, this->constant(this->dropout(features, p_))), {});
-    for (size_t l = 1; l < convs_.size(); ++l) x = layer(l, graph, x);
-    return x;
+    return through(convs_.size(), graph, features);
+  }
+  Var embeddings(const Graph& graph, const Features& features) const override {
+    if (convs_.size() < 2) return NodeModel::embeddings(graph, features);
+    return through(convs_.size() - 1, graph, features);
   }
   size_t num_layers() const override { return convs_.size(); }
   Var over(size_t l, const Block& block, const Var& features) const override {
@@ -92,6 +94,12 @@ class Stack : public NodeModel {
   }
 
  private:
+  /// The output of the first `layers` layers.
+  Var through(size_t layers, const Graph& graph, const Features& features) const {
+    Var x = behind(0, convolve(0, graph, this->constant(this->dropout(features, p_))), {});
+    for (size_t l = 1; l < layers; ++l) x = layer(l, graph, x);
+    return x;
+  }
   Var layer(size_t l, const nn::Structure& structure, const Var& features) const {
     const nn::Sides x = nn::Sides(features).match("stack", structure);
     return behind(l, convolve(l, structure, x), x.dst);

@@ -3,10 +3,49 @@
 #include <adjoint/models/link.h>
 #include <adjoint/models/node_features.h>
 #include <adjoint/models/trained_model.h>
+#include <adjoint/optim/non_finite.h>
 
 #include <numeric>
 
 namespace adj {
+
+namespace {
+
+/// The rows that run(batch) gives for every batch of graphs, float32 [G, F].
+template <class Run>
+Tensor rows_of_graphs(const TrainedModel& trained, const Graph& graph, const Tensor& offsets,
+                      const Features& x, Run run) {
+  using enum models::NodeFeatures;
+  const models::NodeFeatures kind = trained.options().graphs.node_features;
+  const Features features = trained.prepare(
+      kind == file ? x : models::node_features(kind, graph, kind == degree ? trained.num_features() : 0));
+  ADJ_CHECK(offsets && offsets.numel() >= 1, "{}: the offsets of graphs are absent", trained.origin());
+  const Device device = trained.device();
+  std::vector<int32_t> all(static_cast<size_t>(offsets.numel() - 1));
+  std::iota(all.begin(), all.end(), 0);
+  const GraphLoader loader(trained.prepare(graph), offsets.to(device), make_feature_store(features), {},
+                           Tensor::from(all), {.batch_size = trained.graphs_at_once(), .backward = false});
+  Tensor result = Tensor::empty({0, trained.num_outputs()}, DType::f32, device);
+  int64_t begin = 0;
+  for (const GraphBatch& batch : loader.epoch(0)) {
+    const Tensor part = run(batch).value();
+    if (begin == 0) result = Tensor::empty({loader.num_graphs(), part.size(1)}, DType::f32, device);
+    Tensor rows = result.rows(begin, begin + batch.size());
+    rows.copy_(part.to(DType::f32));
+    begin += batch.size();
+  }
+  return result;
+}
+
+/// As ModelDescription::finish() for what has no unit.
+Tensor finite(const Tensor& raw, const std::string& origin) {
+  const Tensor values = raw.to(DType::f32);
+  ADJ_CHECK(optim::first_not_finite({{"values", values}}).empty(), "{}: the embeddings are not finite",
+            origin);
+  return values;
+}
+
+}  // namespace
 
 TrainedModel::TrainedModel(Parts parts) {
   parts.program = parts.family.program;
@@ -36,34 +75,45 @@ Tensor TrainedModel::outputs(const Graph& graph, const Tensor& offsets, const Fe
   ADJ_CHECK(graph_model != nullptr, "{}: a model of {}, not of graphs", origin(),
             of_links() ? "links" : "nodes");
   const NoGrad no_grad;
-  using enum models::NodeFeatures;
-  const models::NodeFeatures kind = options().graphs.node_features;
-  const Features features =
-      prepare(kind == file ? x : models::node_features(kind, graph, kind == degree ? num_features() : 0));
-  ADJ_CHECK(offsets && offsets.numel() >= 1, "{}: the offsets of graphs are absent", origin());
-  std::vector<int32_t> all(static_cast<size_t>(offsets.numel() - 1));
-  std::iota(all.begin(), all.end(), 0);
-  const GraphLoader loader(prepare(graph), offsets.to(device()), make_feature_store(features), {},
-                           Tensor::from(all), {.batch_size = graphs_at_once(), .backward = false});
-  Tensor raw = Tensor::empty({loader.num_graphs(), num_outputs()}, DType::f32, device());
-  int64_t begin = 0;
-  for (const GraphBatch& batch : loader.epoch(0)) {
-    Tensor rows = raw.rows(begin, begin + batch.size());
-    rows.copy_((*graph_model)(batch.graph, batch.offsets, batch.x).value().to(DType::f32));
-    begin += batch.size();
-  }
-  return finish(raw);
+  return finish(rows_of_graphs(*this, graph, offsets, x, [&](const GraphBatch& batch) {
+    return (*graph_model)(batch.graph, batch.offsets, batch.x);
+  }));
+}
+
+Tensor TrainedModel::embeddings(const Graph& graph, const Features& x) const {
+  ADJ_CHECK(!of_graphs(), "{}: a model of graphs (pass their offsets)", origin());
+  const NoGrad no_grad;
+  const Graph local = prepare(graph);
+  if (const auto* link_model = model().as<models::LinkModel>())
+    return finite(link_model->encoder()(local, prepare(x)).value(), origin());
+  return finite(model().as<models::NodeModel>()->embeddings(local, prepare(x)).value(), origin());
+}
+
+Tensor TrainedModel::embeddings(const Graph& graph, const Tensor& offsets, const Features& x) const {
+  const auto* graph_model = model().as<models::GraphModel>();
+  ADJ_CHECK(graph_model != nullptr, "{}: a model of {}, not of graphs", origin(),
+            of_links() ? "links" : "nodes");
+  const NoGrad no_grad;
+  return finite(rows_of_graphs(*this, graph, offsets, x,
+                               [&](const GraphBatch& batch) {
+                                 return graph_model->embeddings(batch.graph, batch.offsets, batch.x);
+                               }),
+                origin());
 }
 
 Tensor TrainedModel::predict_links(const Graph& graph, const Features& x, const EdgeIndex& pairs) const {
+  ADJ_CHECK(of_links(), "{}: a model of {}, not of links", origin(), of_graphs() ? "graphs" : "nodes");
+  return score_links(embeddings(graph, x), pairs);
+}
+
+Tensor TrainedModel::score_links(const Tensor& embeddings, const EdgeIndex& pairs) const {
   const auto* link_model = model().as<models::LinkModel>();
   ADJ_CHECK(link_model != nullptr, "{}: a model of {}, not of links", origin(),
             of_graphs() ? "graphs" : "nodes");
   const NoGrad no_grad;
-  const Graph local = prepare(graph);
-  const Tensor z = link_model->encoder()(local, prepare(x)).value();
-  const Relation ends = Relation::from_coo(graph.num_nodes(), graph.num_nodes(), pairs.src.to(device()),
-                                           pairs.dst.to(device()));
+  const Tensor z = embeddings.to(device()).to(model().parameters().front().dtype());
+  const Relation ends =
+      Relation::from_coo(z.size(0), z.size(0), pairs.src.to(device()), pairs.dst.to(device()));
   const Tensor scores = finish(link_model->scores_of_all(z, ends));
   return scores.reshape({scores.numel()});
 }

@@ -5,6 +5,8 @@
 #include <adjoint/models/model_description.h>
 
 #include <memory>
+#include <optional>
+#include <vector>
 
 namespace adj {
 
@@ -57,6 +59,20 @@ class TrainedModel {
   Predictions predict(const Graph& graph, const Tensor& offsets, const Features& x) const;
   /// float32 [P]: logit of an edge for each pair of nodes (src[p], dst[p]), int32 [P]. For a model of links.
   Tensor predict_links(const Graph& graph, const Features& x, const EdgeIndex& pairs) const;
+  /// float32 [N, width] or [G, width]: what the hidden layers make of every node or graph, the last layer's
+  /// input; for a model of links what its decoder scores. Throws for a model without hidden layers.
+  Tensor embeddings(const Graph& graph, const Features& x) const;
+  Tensor embeddings(const Graph& graph, const Tensor& offsets, const Features& x) const;
+  /// predict_links() from embeddings() of a model of links.
+  Tensor score_links(const Tensor& embeddings, const EdgeIndex& pairs) const;
+  /// The `most` pairs with the highest scores among pairs of two nodes that no edge of `graph` joins, in
+  /// either direction; equal scores by source, then target. Each pair once, source < target. With `sources`:
+  /// as many for each of these nodes, in turn, with it as the source. Fewer if there are no more.
+  ///
+  /// Scores all pairs: N (N - 1) / 2, or N for each source. Takes the memory of the embeddings and the
+  /// result, and of one block of 65,536 pairs. Throws for scores that are not finite.
+  LinkPredictions missing_links(const Tensor& embeddings, const Graph& graph, int64_t most,
+                                const std::optional<std::vector<int32_t>>& sources = {}) const;
   /// The outputs behind predict(), float32 [N, outputs] or [G, outputs]: logits, or for regression
   /// predictions in the targets' unit.
   Tensor outputs(const Graph& graph, const Features& x) const;

@@ -4,6 +4,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/feature_names.h>
 #include <adjoint/kernels/index/select.h>
+#include <adjoint/models/link.h>
 #include <adjoint/models/pyg_state.h>
 #include <adjoint/nn/init.h>
 #include <adjoint/optim/non_finite.h>
@@ -16,12 +17,7 @@ using namespace training;
 
 TrainedModel load_checkpoint_model(const std::string& path, Device device) {
   TrainedModel trained = load_trained(path, device);
-  if (trained.of_links())
-    data_fail(
-        "{}: attribute program: written by train_link, expected a program that trains on nodes or graphs; to "
-        "score pairs, run train_link --resume {} --predict FILE with the training's options",
-        path, path);
-  (void)metric_of(trained.description(), path);
+  if (!trained.of_links()) (void)metric_of(trained.description(), path);
   return trained;
 }
 
@@ -119,17 +115,18 @@ Tensor run(const TrainedModel& trained, const Dataset& data, const BatchOptions&
   const NoGrad no_grad;
   const DType dtype = execution_options_of(trained.description()).dtype();
   const int workers = batches.num_workers(data.device().str());
+  const auto* of_links = trained.model().as<models::LinkModel>();
+  auto* nodes = of_links != nullptr ? &of_links->encoder() : trained.model().as<models::NodeModel>();
   if (batches.evaluation == EvaluationMethod::layers) {
     require_layers(trained.model());
-    auto& model = *trained.model().as<models::NodeModel>();
-    return trained.finish(layer_by_layer(model, data.graph, feature_store(data, batches, dtype),
+    return trained.finish(layer_by_layer(*nodes, data.graph, feature_store(data, batches, dtype),
                                          {.batch_size = batches.batch_size, .workers = workers}));
   }
   const Features x = data.x.to(dtype);
   if (auto* of_graphs = trained.model().as<models::GraphModel>())
     return trained.finish(
         graph_outputs(*of_graphs, data, x, trained.num_outputs(), trained.graphs_at_once(), workers));
-  return trained.finish((*trained.model().as<models::NodeModel>())(data.graph, x).value());
+  return trained.finish((*nodes)(data.graph, x).value());
 }
 
 }  // namespace adj::apps

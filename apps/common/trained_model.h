@@ -11,8 +11,7 @@
 
 namespace adj::apps {
 
-/// load_trained() for a model of nodes or graphs. Throws DataError also for a model of links: train_link
-/// scores its pairs itself.
+/// load_trained() with a known metric, for a model of links without.
 TrainedModel load_checkpoint_model(const std::string& checkpoint, Device device);
 /// The program's model with the weights of a PyG model of the same layers; `names` maps its parts to the
 /// state's names (models/pyg_state.h). Throws DataError naming the file and what does not match.
@@ -39,9 +38,9 @@ Tensor judged(const ModelDescription& model, const Dataset& data);
 std::optional<double> measure(const ModelDescription& model, const training::Metric& metric,
                               const Dataset& data, const Tensor& output);
 
-/// float32 [N, outputs] of all nodes, or [G, outputs] of all graphs, of a dataset on the device. Features are
-/// already scaled, in the place given by `batches`; runs in one pass or layer by layer
-/// (training/feature_place.h). Throws adj::Error for non-finite results.
+/// float32 [N, outputs] of all nodes, or [G, outputs] of all graphs, of a dataset on the device; for a model
+/// of links the embeddings of all nodes. Features are already scaled, in the place given by `batches`; runs
+/// in one pass or layer by layer (training/feature_place.h). Throws adj::Error for non-finite results.
 Tensor run(const TrainedModel& trained, const Dataset& data, const training::BatchOptions& batches);
 
 }  // namespace adj::apps

@@ -5,6 +5,8 @@
 #include <adjoint/core/run_files.h>
 #include <adjoint/training.h>
 
+#include <filesystem>
+
 #include <fmt/ranges.h>
 
 namespace adj::apps {
@@ -74,8 +76,9 @@ void check_batches(PredictOptions& o) {
 
 void check(PredictOptions& o, const std::vector<std::string>& renamed) {
   if (o.checkpoint.empty() == o.pyg_state.empty()) usage_fail("expected either --checkpoint or --pyg-state");
-  for (const auto& [name, value] : {std::pair("data", &o.data), {"out", &o.out}})
-    if (value->empty()) usage_fail("--{}: expected a file", name);
+  if (o.data.empty()) usage_fail("--data: expected a file");
+  if (o.out.empty() && (o.embeddings.empty() || !o.pairs.empty() || o.missing_links != 0))
+    usage_fail("--out: expected a file");
   if (o.pyg_state.empty() != o.model.empty())
     usage_fail("--pyg-state and --model require each other: a checkpoint names its own model");
   if (!o.pyg_state.empty()) {
@@ -92,35 +95,56 @@ void check(PredictOptions& o, const std::vector<std::string>& renamed) {
   expect_integer("outputs", o.outputs, 0, std::numeric_limits<int32_t>::max());
   expect_integer("threads", o.threads, 0, kMaxThreads);
   check_batches(o);
+  expect_integer("missing-links", o.missing_links, 0, std::numeric_limits<int32_t>::max());
+  if (!o.pairs.empty() && o.missing_links > 0)
+    usage_fail("--pairs and --missing-links: expected one of them, as there is one --out");
+  if (!o.pairs.empty() && !o.nodes.empty()) usage_fail("--nodes: --pairs already says which nodes");
   if (!split_number(o.split)) usage_fail("--split: expected a number, got 'all'");
   RunFiles files;
   files.read("data", o.data);
   files.read("checkpoint", o.checkpoint);
   files.read("pyg-state", o.pyg_state);
-  files.write("out", o.out);
-  expect_predictions_path("out", o.out);
+  files.read("pairs", o.pairs);
+  if (std::filesystem::exists(o.nodes)) files.read("nodes", o.nodes);
+  for (const auto& [name, path] : {std::pair("out", &o.out), {"embeddings", &o.embeddings}}) {
+    if (path->empty()) continue;
+    files.write(name, *path);
+    expect_predictions_path(name, *path);
+  }
 }
 
 }  // namespace
 
 std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
   PredictOptions o;
-  po::options_description all =
-      table_of({{"checkpoint", &o.checkpoint, "FILE", "checkpoint of a training"},
-                {"data", &o.data, "FILE",
-                 "dataset in HDF5 with the same number of features, also as the first argument; needs no "
-                 "labels or splits"},
-                {"out", &o.out, "FILE",
-                 "write the predictions for every node or graph: FILE.csv, FILE.jsonl or FILE.h5"},
-                escape_formulas_option(o.escape_formulas),
-                {"split", &o.split, "K", "split of the dataset on whose test nodes the metric is computed"},
-                {"device", &o.device, "NAME", "cpu, cuda or cuda:1"},
-                {"threads", &o.threads, "N", "CPU threads (0: all cores)"},
-                {"json", &o.json, "", "print one JSON object at the end"},
-                {"quiet", &o.quiet, "", "print nothing; with --json only the object"},
-                {"class-scores", &o.class_scores, "",
-                 "precision, recall and F1 of each class on the split's test nodes, or without splits on all "
-                 "labelled ones"}});
+  po::options_description all = table_of(
+      {{"checkpoint", &o.checkpoint, "FILE", "checkpoint of a training"},
+       {"data", &o.data, "FILE",
+        "dataset in HDF5 with the same number of features, also as the first argument; needs no "
+        "labels or splits"},
+       {"out", &o.out, "FILE",
+        "write the predictions for every node or graph: FILE.csv, FILE.jsonl or FILE.h5"},
+       {"nodes", &o.nodes, "FILE|LIST",
+        "only these nodes, in this order: a file of names, one per line, or names separated by commas; "
+        "for a model of graphs, numbers of graphs"},
+       {"pairs", &o.pairs, "FILE",
+        "for a model of links: a text file of node names, source and target, whose probability of an "
+        "edge is written to --out"},
+       {"missing-links", &o.missing_links, "K",
+        "for a model of links: write the K most likely pairs that are no edges; with --nodes K for "
+        "each of these nodes. Scores all pairs, N (N - 1) / 2, or N per node"},
+       {"embeddings", &o.embeddings, "FILE",
+        "write the last hidden layer of every node or graph, for a model of links what its decoder "
+        "compares: FILE.csv, FILE.jsonl or FILE.h5"},
+       escape_formulas_option(o.escape_formulas),
+       {"split", &o.split, "K", "split of the dataset on whose test nodes the metric is computed"},
+       {"device", &o.device, "NAME", "cpu, cuda or cuda:1"},
+       {"threads", &o.threads, "N", "CPU threads (0: all cores)"},
+       {"json", &o.json, "", "print one JSON object at the end"},
+       {"quiet", &o.quiet, "", "print nothing; with --json only the object"},
+       {"class-scores", &o.class_scores, "",
+        "precision, recall and F1 of each class on the split's test nodes, or without splits on all "
+        "labelled ones"}});
   all.add_options()("version", "print the version")(
       "help", "print this help; with --model NAME also the model's own options");
   OptionList batches{

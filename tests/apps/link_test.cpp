@@ -142,8 +142,8 @@ TEST_CASE_FIXTURE(With<Bench>, "the scores that train_link writes are those of i
   CHECK(std::stod(json.at("test_acc")) == std::stod(json.at("test_hits@3")));
   CHECK(std::stod(json.at("test_mrr")) ==
         doctest::Approx(nn::mean_reciprocal_rank(nn::link_ranks(above, below))));
-  CHECK(fails_with(run("predict", {"--checkpoint", checkpoint, "--data", bench.data, "--out", scores}), 1,
-                   {checkpoint, "train_link", "--predict"}));
+  CHECK(fails_with(run("predict", {"--checkpoint", checkpoint, "--data", bench.data, "--out", scores}), 2,
+                   {checkpoint, "--pairs", "--missing-links"}));
 }
 
 TEST_CASE_FIXTURE(With<Bench>, "a GCN trained on sampled links is evaluated on the whole graph") {

@@ -392,7 +392,7 @@ class Predictions(Case):
             self.assertEqual(str(arrays["task"]), "node_class")
         with h5py.File(out, "r+") as file:
             del file["nodes"]
-        self.assertRaisesRegex(DataError, "nodes/prediction, graphs/prediction or pairs/score: missing", read_predictions, out)
+        self.assertRaisesRegex(DataError, "nodes/embedding, graphs/embedding or pairs/score: missing", read_predictions, out)
         self.one_line(self.main_of(script, "predictions", DEMO, npz), "expected 'adjoint.prediction'")
 
     def test_names_reach_every_form(self):
