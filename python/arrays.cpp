@@ -1,5 +1,4 @@
-#include "arrays.h"
-
+#include "tables.h"
 #include <adjoint/core/convert.h>
 #include <adjoint/core/runtime.h>
 #include <adjoint/core/stream.h>
@@ -48,10 +47,9 @@ auto with_elements(const char* name, nb::dlpack::dtype type, F&& f) {
   if (matches(type, Code::UInt, 16)) return f.template operator()<uint16_t, int32_t>();
   if (matches(type, Code::UInt, 32)) return f.template operator()<uint32_t, int64_t>();
   if (matches(type, Code::UInt, 64)) return f.template operator()<uint64_t, int64_t>();
-  fail(
-      "{}: elements of {} bits (DLPack's code {}), expected bool, integers or floating numbers of at most 64 "
-      "bits",
-      name, type.bits, type.code);
+  constexpr const char* kTypes[] = {"int", "uint", "float", "opaque type", "bfloat", "complex", "bool"};
+  fail("{}: {}{}, expected bool, integers or floating numbers of at most 64 bits", name,
+       type.code < std::size(kTypes) ? kTypes[type.code] : "elements of another kind and bits ", type.bits);
 }
 
 constexpr uintptr_t kLegacyStream = 1, kThreadStream = 2;  // in DLPack and CUDA
@@ -95,14 +93,47 @@ nb::object capsule_of(nb::handle object, Device device) {
   return capsule;
 }
 
+/// "numpy.ndarray of <U1 [12, 2]".
+std::string describe(nb::handle object) {
+  const auto text = [](nb::handle part) { return nb::cast<std::string>(nb::str(part)); };
+  const nb::handle type = object.type();
+  const std::string module = text(nb::object(type.attr("__module__")));
+  std::string description =
+      (module == "builtins" ? "" : module + ".") + text(nb::object(type.attr("__qualname__")));
+  if (const nb::object elements = nb::getattr(object, "dtype", nb::none()); !elements.is_none())
+    description += " of " + text(elements);
+  if (const nb::object shape = nb::getattr(object, "shape", nb::none()); !shape.is_none())
+    description += " [" +
+                   text(nb::str(", ").attr("join")(
+                       nb::list(nb::module_::import_("builtins")
+                                    .attr("map")(nb::module_::import_("builtins").attr("str"), shape)))) +
+                   "]";
+  return description;
+}
+
 [[noreturn]] void refuse(const char* name, nb::handle object, const std::string& why = "") {
-  const nb::object type = nb::getattr(object, "dtype", nb::none());
-  const std::string elements =
-      type.is_none() ? "" : " of " + nb::cast<std::string>(nb::str(nb::handle(type)));
-  throw nb::type_error(fmt::format("{}: expected an array of NumPy, PyTorch or DLPack, got {}{}{}{}", name,
-                                   nb::cast<std::string>(nb::str(object.type())), elements,
-                                   why.empty() ? "" : ": ", why)
-                           .c_str());
+  throw nb::type_error(
+      fmt::format("{}: {}{}{}, expected numbers: an array of NumPy, PyTorch or DLPack, a Series or a list",
+                  name, describe(object), why.empty() ? "" : ": ", why)
+          .c_str());
+}
+
+/// Why a framework does not lend its array; empty if it does.
+std::string refusal_of(nb::handle object) {
+  if (!nb::hasattr(object, "__dlpack__") || nb::hasattr(nb::getattr(object, "dtype", nb::none()), "kind"))
+    return "";  // NumPy's reason is that of its type
+  try {
+    (void)object.attr("__dlpack__")();
+  } catch (const nb::python_error& error) {
+    return nb::cast<std::string>(nb::str(error.value()));
+  }
+  return "";
+}
+
+/// Whether NumPy makes an array of it: a list, or what has NumPy's protocol.
+bool is_plain(nb::handle object) {
+  return nb::isinstance<nb::list>(object) || nb::isinstance<nb::tuple>(object) ||
+         nb::hasattr(object, "__array__");
 }
 
 Array to_any(const char* name, nb::handle object) {
@@ -121,8 +152,15 @@ Array to_any(const char* name, nb::handle object) {
     }
   }
   Array array;
-  if (!nb::try_cast(source, array)) refuse(name, object);
-  return array;
+  if (nb::try_cast(source, array)) return array;
+  if (is_plain(source) && !nb::hasattr(source, "__cuda_array_interface__")) {
+    nb::object values = to_numpy(name, source);
+    if (nb::cast<int64_t>(values.attr("size")) == 0 && kind_of(values) != 'f')
+      values = values.attr("astype")("int64");  // nothing, of any type
+    if (nb::try_cast(values, array)) return array;
+    if (!nb::hasattr(object, "dtype")) refuse(name, object, "elements of " + describe(values));
+  }
+  refuse(name, object, refusal_of(object));
 }
 
 /// The array's owner, for a tensor over its memory. It may go when work that reads it is still queued.
@@ -216,6 +254,25 @@ std::string place_of(const Tensor& tensor, int64_t k) {
 
 }  // namespace
 
+char kind_of(nb::handle array) { return nb::cast<std::string>(array.attr("dtype").attr("kind"))[0]; }
+
+nb::object to_numpy(const char* name, nb::handle object) {
+  // NumPy's own: no code of Python runs for them, in which the interpreter's exit could end a daemon thread.
+  if (nb::hasattr(object, "__array_interface__")) return nb::borrow(object);
+  nb::object values;
+  try {
+    values = nb::module_::import_("numpy").attr("asarray")(object);
+    const nb::object kind = nb::getattr(nb::getattr(object, "dtype", nb::none()), "kind", nb::none());
+    if (kind_of(values) == 'O' && nb::hasattr(object, "to_numpy") && nb::isinstance<nb::str>(kind) &&
+        std::string("biuf").find(nb::cast<std::string>(kind)) != std::string::npos)  // pandas.NA among them
+      values = object.attr("to_numpy")(nb::arg("dtype") = "float64", nb::arg("na_value") = std::nan(""));
+  } catch (const nb::python_error& error) {
+    if (!error.matches(PyExc_ValueError) && !error.matches(PyExc_TypeError)) throw;
+    refuse(name, object, nb::cast<std::string>(nb::str(error.value())));
+  }
+  return values;
+}
+
 Tensor to_tensor(const char* name, nb::handle object) {
   if (object.is_none()) return {};
   if (nb::isinstance<DeviceArray>(object)) return nb::cast<const DeviceArray&>(object).tensor;
@@ -258,25 +315,12 @@ Tensor to_indices(const char* name, nb::handle object, int64_t n) {
   return Tensor::from(set, index.device());
 }
 
-EdgeIndex to_edges(const char* name, nb::handle object) {
-  if (nb::isinstance<nb::tuple>(object) || nb::isinstance<nb::list>(object)) {
-    if (nb::len(object) != 2)
-      throw nb::type_error(
-          fmt::format("{}: {} rows, expected 2, of sources and of targets", name, nb::len(object)).c_str());
-    return {to_integers(name, nb::object(object[0])), to_integers(name, nb::object(object[1]))};
-  }
-  const Tensor both = to_integers(name, object);
-  ADJ_CHECK(both && both.dims() == 2 && both.size(0) == 2, "{}: {}, expected [2, M], sources and targets",
-            name, both.str());
-  return {both.rows(0, 1).reshape({both.size(1)}), both.rows(1, 2).reshape({both.size(1)})};
-}
-
 Features to_features(nb::handle object) {
   if (object.is_none()) return {};
   nb::object x = nb::borrow(object);
   if (nb::hasattr(x, "tocsr")) x = x.attr("tocsr")();
   if (!nb::hasattr(x, "indptr")) {
-    const Tensor dense = to_floats("x", x);
+    const Tensor dense = to_floats("x", Table::is_table(x) ? Table("x", x).numbers(true) : x);
     ADJ_CHECK(dense.dims() == 2, "x: {}, expected [N, F]", dense.str());
     return Features(dense);
   }

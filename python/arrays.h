@@ -12,11 +12,15 @@
 
 namespace adj::python {
 
-/// An array of NumPy, PyTorch or any framework with DLPack or the buffer protocol: a view of its memory,
-/// which the tensor keeps, if the type is one of tensors (bools become uint8) and the elements are row-major,
-/// else a copy: float16 becomes float32, other integers int32 or int64. Absent for None. Work of the calling
-/// thread's stream on a GPU's array runs after that of its producer. Throws nb::type_error if it is not an
-/// array, Error for other types.
+/// A Series, column, list or array as one of NumPy; missing numbers are NaN. Throws nb::type_error.
+nb::object to_numpy(const char* name, nb::handle object);
+/// NumPy's letter for the type of elements: 'i' integers, 'O' objects.
+char kind_of(nb::handle array);
+/// An array of NumPy, PyTorch any framework with DLPack or the buffer protocol, a Series or list: a view of
+/// its memory, which the tensor keeps, if the type is one of tensors (bools become uint8) and the elements
+/// are row-major, else a copy: float16 becomes float32, other integers int32 or int64. Absent for None. Work
+/// of the calling thread's stream on a GPU's array runs after that of its producer. Throws nb::type_error if
+/// it is not an array, Error for other types.
 Tensor to_tensor(const char* name, nb::handle object);
 /// The same as float32. Throws for numbers beyond it.
 Tensor to_floats(const char* name, nb::handle object);
@@ -24,7 +28,7 @@ Tensor to_floats(const char* name, nb::handle object);
 Tensor to_integers(const char* name, nb::handle object);
 /// int32 [K] in memory of its own, from any integers or from a mask, bool [n].
 Tensor to_indices(const char* name, nb::handle object, int64_t n);
-/// The two rows of [2, M], or a pair of arrays [M].
+/// Integers, of all that edge_ends() takes (tables.h).
 EdgeIndex to_edges(const char* name, nb::handle object);
 /// A dense matrix, as a view if it is float32, else converted; or a copy of a sparse matrix of SciPy (or any
 /// object with indptr, indices, data and shape).

@@ -211,9 +211,9 @@ exclude: remove the batch's pairs from the edges of its blocks.)")
                           .exclude = exclude,
                           .loading = loading(batch_size, shuffle, drop_last, seed, workers, depth, device)});
           },
-          nb::arg("data"), nb::arg("pairs") = nb::none(), nb::arg("fanouts"), nb::arg("batch_size") = 1024,
-          nb::arg("negatives") = 1, nb::arg("exclude") = true, shuffle, drop_last, seed, workers, depth,
-          device);
+          nb::arg("data"), nb::arg("pairs") = nb::none(), nb::kw_only(), nb::arg("fanouts"),
+          nb::arg("batch_size") = 1024, nb::arg("negatives") = 1, nb::arg("exclude") = true, shuffle,
+          drop_last, seed, workers, depth, device);
 
   bind_loader<ClusterLoader>(m, "ClusterLoader", R"(Mini-batches of clusters (Cluster-GCN).
 

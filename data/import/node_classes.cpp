@@ -1,51 +1,15 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/import/detail/node_rows.h>
+#include <adjoint/data/import/label_classes.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 
 namespace adj {
 
 namespace {
-
-/// A whole number of any size: its sign, and its digits without leading zeros; none for 0.
-struct Whole {
-  bool negative;
-  std::string_view digits;
-};
-std::optional<Whole> whole_in(std::string_view text) {
-  text = trimmed(text);
-  const bool negative = text.starts_with('-');
-  if (negative || text.starts_with('+')) text.remove_prefix(1);
-  if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos) return {};
-  text.remove_prefix(std::min(text.find_first_not_of('0'), text.size()));
-  return Whole{negative && !text.empty(), text};
-}
-bool operator<(const Whole& a, const Whole& b) {
-  if (a.negative != b.negative) return a.negative;
-  const Whole &less = a.negative ? b : a, &more = a.negative ? a : b;  // by size
-  return std::pair(less.digits.size(), less.digits) < std::pair(more.digits.size(), more.digits);
-}
-
-/// A number that double tells from all others of as many digits; larger whole ones would become one class.
-std::optional<double> exact_double_in(std::string_view text) {
-  constexpr double kExact = 1LL << 53;
-  const std::optional<double> value = double_in(text);
-  return value && std::abs(*value) < kExact ? value : std::nullopt;
-}
-
-/// Ascending; compares as integers or numbers if all labels are such.
-struct LabelOrder {
-  enum class Kind : uint8_t { integers, numbers, text };
-  Kind kind = Kind::integers;
-  bool operator()(const std::string& a, const std::string& b) const {
-    if (kind == Kind::integers) return *whole_in(a) < *whole_in(b);
-    return kind == Kind::numbers ? *double_in(a) < *double_in(b) : a < b;
-  }
-};
 
 /// The distinct labels of a file, numbered by first appearance, and the spellings of missing ones.
 class Labels {
@@ -86,9 +50,8 @@ class Labels {
 
  private:
   bool is_none(std::string_view field) const {
-    if (field.empty()) return true;
-    if (missing_) return std::find(missing_->begin(), missing_->end(), field) != missing_->end();
-    return is_missing(field) || double_in(field) == -1.0;
+    if (!missing_ || field.empty()) return is_missing_label(field);
+    return std::find(missing_->begin(), missing_->end(), field) != missing_->end();
   }
 
   const std::optional<std::vector<std::string>>& missing_;
@@ -111,11 +74,6 @@ std::string doubtful_classes(const Dataset& data) {
       note += fmt::format("; \"{}\" is a class, of {} node{} (--missing-labels \"{}\" makes it none)",
                           excerpt(name), count[c], count[c] == 1 ? "" : "s", excerpt(name));
   return note;
-}
-
-template <class Parse>
-bool all_of(const std::vector<const std::string*>& texts, Parse parse) {
-  return std::all_of(texts.begin(), texts.end(), [&](const auto* text) { return parse(*text).has_value(); });
 }
 
 }  // namespace
@@ -152,31 +110,18 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
   const std::vector<const std::string*>& texts = labels.texts();
   if (texts.empty()) source.fail(0, "no labels, expected some");
 
-  using enum LabelOrder::Kind;
-  const LabelOrder order{all_of(texts, whole_in)          ? integers
-                         : all_of(texts, exact_double_in) ? numbers
-                                                          : text};
-  std::map<std::string, int32_t, LabelOrder> classes(order);  // "1" and "01" are equal if all are numbers
-  for (const std::string* one : texts) classes.emplace(*one, 0);
-  bool fractions = false, named = order.kind == text;
-  for (int32_t next = 0; auto& [name, number] : classes) {
-    number = next++;
-    named = named || double_in(name) != static_cast<double>(number);
-    fractions = fractions || (order.kind == numbers && *double_in(name) != std::floor(*double_in(name)));
-  }
-  std::vector<int32_t> class_of(texts.size());
-  for (size_t k = 0; k < texts.size(); ++k) class_of[k] = classes.find(*texts[k])->second;
+  LabelClasses classes = label_classes(texts);
   for (int64_t i = 0; i < data.num_nodes(); ++i) {
-    if (y[i] >= 0) y[i] = class_of[static_cast<size_t>(y[i])];
+    if (y[i] >= 0) y[i] = classes.class_of[static_cast<size_t>(y[i])];
     data.unlabelled += y[i] < 0;
   }
-  data.classes = static_cast<int64_t>(classes.size());
-  for (const auto& [name, number] : classes)
-    if (named) data.class_names.push_back(name);
-  return fmt::format("{}; labels are {}{}{}{}", rows.note(reader.comments()),
-                     order.kind == text ? "text, alphabetical" : "numbers, in ascending order",
-                     fractions ? ", some with fractions (--task node_regression for targets)" : "",
-                     labels.note(), doubtful_classes(data));
+  data.classes = std::ssize(classes.names);
+  if (classes.named) data.class_names = std::move(classes.names);
+  return fmt::format(
+      "{}; labels are {}{}{}{}", rows.note(reader.comments()),
+      classes.order == LabelClasses::Order::text ? "text, alphabetical" : "numbers, in ascending order",
+      classes.fractions ? ", some with fractions (--task node_regression for targets)" : "", labels.note(),
+      doubtful_classes(data));
 }
 
 }  // namespace adj

@@ -258,7 +258,7 @@ class Page:
                 output = without_numbers(self.printed, text)
                 if output.strip() != text.strip():
                     self.fail(f"printed\n{self.printed}\ninstead of\n{text}")
-            elif language == "python" and mark not in ("", "torch"):
+            elif language == "python" and mark not in ("", "pandas", "torch"):
                 (self.folder / mark).write_text(text)
             elif language == "python":
                 if self.name != "docs/python.md":  # needs the module: tests/python/cases.py

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Builds the wheel against the library of this build, installs it in a virtual environment, and runs cases.py, the code of
-docs/python.md, and torch_cases.py there; in a build without CUDA also gpu_cases.py with a fake GPU."""
+docs/python.md, table_cases.py and torch_cases.py there; in a build without CUDA also gpu_cases.py with a fake GPU."""
 import os
 import subprocess
 import sys
@@ -37,6 +37,7 @@ run(*pip, "install", "--no-build-isolation", "--no-deps", "--force-reinstall", f
 checkpoint = WORK / "gcn.h5"
 run(BIN / "train_gcn", "--epochs", "30", "--quiet", "--checkpoint", checkpoint, stdout=subprocess.DEVNULL)
 run(PYTHON, ROOT / "tests/python/cases.py", cwd=WORK)
+run(PYTHON, ROOT / "tests/python/table_cases.py", cwd=WORK)
 if (fake := WORK / "tree/fake_gpu").exists():
     run(PYTHON, ROOT / "tests/python/gpu_cases.py", env=os.environ | {"PYTHONPATH": str(fake)})
 run(PYTHON, ROOT / "tests/python/torch_cases.py", cwd=WORK)

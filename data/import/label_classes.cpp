@@ -1,0 +1,78 @@
+#include <adjoint/data/import/fields.h>
+#include <adjoint/data/import/label_classes.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+namespace adj {
+
+namespace {
+
+/// A whole number of any size: its sign, and its digits without leading zeros; none for 0.
+struct Whole {
+  bool negative;
+  std::string_view digits;
+};
+std::optional<Whole> whole_in(std::string_view text) {
+  text = trimmed(text);
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos) return {};
+  text.remove_prefix(std::min(text.find_first_not_of('0'), text.size()));
+  return Whole{negative && !text.empty(), text};
+}
+bool operator<(const Whole& a, const Whole& b) {
+  if (a.negative != b.negative) return a.negative;
+  const Whole &less = a.negative ? b : a, &more = a.negative ? a : b;  // by size
+  return std::pair(less.digits.size(), less.digits) < std::pair(more.digits.size(), more.digits);
+}
+
+/// A number that double tells from all others of as many digits; larger whole ones would become one class.
+std::optional<double> exact_double_in(std::string_view text) {
+  constexpr double kExact = 1LL << 53;
+  const std::optional<double> value = double_in(text);
+  return value && std::abs(*value) < kExact ? value : std::nullopt;
+}
+
+/// Ascending; compares as integers or numbers if all labels are such.
+struct LabelOrder {
+  LabelClasses::Order order;
+  bool operator()(const std::string& a, const std::string& b) const {
+    if (order == LabelClasses::Order::integers) return *whole_in(a) < *whole_in(b);
+    return order == LabelClasses::Order::numbers ? *double_in(a) < *double_in(b) : a < b;
+  }
+};
+
+template <class Parse>
+bool all_of(const std::vector<const std::string*>& texts, Parse parse) {
+  return std::all_of(texts.begin(), texts.end(), [&](const auto* text) { return parse(*text).has_value(); });
+}
+
+}  // namespace
+
+LabelClasses label_classes(const std::vector<const std::string*>& texts) {
+  using enum LabelClasses::Order;
+  LabelClasses result;
+  result.order = all_of(texts, whole_in) ? integers : all_of(texts, exact_double_in) ? numbers : text;
+  std::map<std::string, int32_t, LabelOrder> classes(
+      LabelOrder{result.order});  // "1" and "01" are equal numbers
+  for (const std::string* one : texts) classes.emplace(*one, 0);
+  result.named = result.order == text;
+  for (int32_t next = 0; auto& [name, number] : classes) {
+    number = next++;
+    result.named = result.named || double_in(name) != static_cast<double>(number);
+    result.fractions =
+        result.fractions || (result.order == numbers && *double_in(name) != std::floor(*double_in(name)));
+    result.names.push_back(name);
+  }
+  for (const std::string* one : texts) result.class_of.push_back(classes.find(*one)->second);
+  return result;
+}
+
+bool is_missing_label(std::string_view text) {
+  return text.empty() || is_missing(text) || double_in(text) == -1.0;
+}
+
+}  // namespace adj
