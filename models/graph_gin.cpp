@@ -85,14 +85,14 @@ void check_quantized(const ModelOptions& o) { (void)Quantization(o); }
 }  // namespace
 
 ModelFamily graph_gin() {
-  return {"train_graph_gin", {"graph-gin"},       model_options({"train-eps", "pool", "node-features"}),
+  return {"train_graph_gin", {"graph-gin"},       model_options({"train-eps", "pool"}),
           nullptr,           construct<GraphGin>, {.hidden = 32, .layers = 4}};
 }
 
 ModelFamily graph_qgin() {
   return {"train_graph_qgin",
           {"graph-qgin"},
-          quantized_options(model_options({"pool", "node-features"})),
+          quantized_options(model_options({"pool"})),
           check_quantized,
           construct<GraphGin>,
           {.hidden = 32, .layers = 4, .quantized = {.bits = "8"}},

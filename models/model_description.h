@@ -27,6 +27,9 @@ struct ModelDescription {
   std::map<std::string, std::string> facts;
 
   bool of_graphs() const { return task == Task::graph_class || task == Task::graph_regression; }
+  /// `x`, or instead the features that the training made of its graph (--node-features). Throws for a graph
+  /// that cannot have them: learned ones belong to the training's nodes.
+  Features features(const Graph& graph, const Features& x) const;
   /// x [N, num_features] scaled and quantised as in training, on its device. Throws for another width.
   Features prepare(const Features& x) const;
   /// float32 outputs from the model's raw ones. Throws if they are not finite.

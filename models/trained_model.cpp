@@ -1,7 +1,6 @@
 #include <adjoint/core/error.h>
 #include <adjoint/data/loader/graph_loader.h>
 #include <adjoint/models/link.h>
-#include <adjoint/models/node_features.h>
 #include <adjoint/models/trained_model.h>
 
 #include <numeric>
@@ -28,7 +27,7 @@ Tensor TrainedModel::outputs(const Graph& graph, const Features& x) const {
   ADJ_CHECK(node_model != nullptr, "{}: a model of {}, not of nodes", origin(),
             of_graphs() ? "graphs (pass their offsets)" : "links (predict_links)");
   const NoGrad no_grad;
-  return finish((*node_model)(graph.to(device()), prepare(x)).value());
+  return finish((*node_model)(graph.to(device()), prepare(description().features(graph, x))).value());
 }
 
 Tensor TrainedModel::outputs(const Graph& graph, const Tensor& offsets, const Features& x) const {
@@ -36,10 +35,7 @@ Tensor TrainedModel::outputs(const Graph& graph, const Tensor& offsets, const Fe
   ADJ_CHECK(graph_model != nullptr, "{}: a model of {}, not of graphs", origin(),
             of_links() ? "links" : "nodes");
   const NoGrad no_grad;
-  using enum models::NodeFeatures;
-  const models::NodeFeatures kind = options().graphs.node_features;
-  const Features features =
-      prepare(kind == file ? x : models::node_features(kind, graph, kind == degree ? num_features() : 0));
+  const Features features = prepare(description().features(graph, x));
   ADJ_CHECK(offsets && offsets.numel() >= 1, "{}: the offsets of graphs are absent", origin());
   std::vector<int32_t> all(static_cast<size_t>(offsets.numel() - 1));
   std::iota(all.begin(), all.end(), 0);
@@ -61,7 +57,7 @@ Tensor TrainedModel::predict_links(const Graph& graph, const Features& x, const 
             of_graphs() ? "graphs" : "nodes");
   const NoGrad no_grad;
   const Graph local = graph.to(device());
-  const Tensor z = link_model->encoder()(local, prepare(x)).value();
+  const Tensor z = link_model->encoder()(local, prepare(description().features(graph, x))).value();
   const Relation ends = Relation::from_coo(graph.num_nodes(), graph.num_nodes(), pairs.src.to(device()),
                                            pairs.dst.to(device()));
   const Tensor scores = finish(link_model->scores_of_all(z, ends));
