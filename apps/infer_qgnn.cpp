@@ -21,7 +21,7 @@ namespace {
 
 Dataset dataset_of(const ModelDescription& model, const InferOptions& o) {
   Dataset data = load_dataset(o.data);
-  set_node_features(data, o.data, model.options.graphs.node_features, model.num_features);
+  set_node_features(data, o.data, model);
   if (model.of_graphs() && !data.graph_offsets)
     data_fail("{}: graphs/offsets: missing, {} was trained on graphs", o.data, model.name);
   require_features(data, o.data, "infer_qgnn");

@@ -140,8 +140,8 @@ void predict(const PredictOptions& o) {
   if (loaded && o.batches.evaluation == EvaluationMethod::layers) require_layers(loaded->model());
   if (loaded) check_requests(*loaded, o);
   Dataset data = load_dataset(o.data, load_options(o.batches));
-  set_node_features(data, o.data, (loaded ? loaded->options() : o.options).graphs.node_features,
-                    loaded ? loaded->num_features() : 0);
+  loaded ? set_node_features(data, o.data, loaded->description())
+         : set_node_features(data, o.data, o.options);
   if (loaded && loaded->of_graphs() && !data.graph_offsets)
     data_fail("{}: graphs/offsets: missing, {} was trained on graphs", o.data, loaded->origin());
   require_features(data, o.data, "predict");

@@ -13,11 +13,13 @@ void begin_with(models::Model& model, const std::string& path, const Options& op
                 const models::Preprocessing& preprocessing) {
   const FeatureScaling& scaling = preprocessing.scaling;
   models::Checkpoint checkpoint = models::load_checkpoint(path, "train_qgnn");
+  checkpoint.facts.try_emplace("option.node-features", "file");  // older than the option
   const models::ModelOptions& s = options.model;
   for (const auto& [name, value] : {std::pair{"model", s.model},
                                     {"hidden", fmt::format("{}", s.hidden)},
                                     {"layers", fmt::format("{}", s.layers)},
-                                    {"norm", std::string(name_of(s.norm))}})
+                                    {"norm", std::string(name_of(s.norm))},
+                                    {"node-features", std::string(name_of(s.node_features))}})
     if (const std::string& stored = checkpoint.facts[fmt::format("option.{}", name)]; stored != value)
       usage_fail("--from {}: trained with --{} {}, expected {}", path, name, excerpt(stored), value);
   if (const auto kind = models::Preprocessing::scaling_kind(checkpoint); kind != scaling.kind())

@@ -14,7 +14,8 @@ std::vector<ModelOption> ModelFamily::all_options() const {
   std::vector<ModelOption> all;
   if (models.size() > 1) all.push_back(model_option("model"));
   all.insert(all.end(), options.begin(), options.end());
-  for (const char* name : {"hidden", "layers", "dropout"}) all.push_back(model_option(name));
+  for (const char* name : {"hidden", "layers", "dropout", "node-features", "walk-steps"})
+    all.push_back(model_option(name));
   return all;
 }
 
@@ -23,6 +24,11 @@ void ModelFamily::check(const ModelOptions& o) const {
   expect_integer("hidden", o.hidden, 1, 1 << 20);
   expect_integer("layers", o.layers, 1, 1000);
   expect_probability("dropout", o.dropout);
+  expect_integer("walk-steps", o.walk_steps, 1, 1000);
+  if (o.node_features == NodeFeatures::learned && (takes("pool") || takes("bits")))
+    usage_fail("--node-features learned: {}, expected file, constant, degree, one-hot-degree or random-walk",
+               takes("bits") ? "an embedding of each node is not quantised"
+                             : "graphs to predict have nodes without an embedding");
   ModelOptions checked = o;
   for (const ModelOption& option : options)
     if (auto* const* choice = std::get_if<Choice (*)(ModelOptions&)>(&option.field))

@@ -132,7 +132,7 @@ void check_quantized(const ModelOptions& o) { (void)Quantization(o); }
 ModelFamily graph_gin() {
   return {"train_graph_gin",
           {"graph-gin", "graph-gine"},
-          model_options({"train-eps", "pool", "node-features"}),
+          model_options({"train-eps", "pool"}),
           nullptr,
           make_graph_gin,
           {.hidden = 32, .layers = 4}};
@@ -141,7 +141,7 @@ ModelFamily graph_gin() {
 ModelFamily graph_qgin() {
   return {"train_graph_qgin",
           {"graph-qgin"},
-          quantized_options(model_options({"pool", "node-features"})),
+          quantized_options(model_options({"pool"})),
           check_quantized,
           construct<GraphGinModel>,
           {.hidden = 32, .layers = 4, .quantized = {.bits = "8"}},

@@ -7,7 +7,6 @@
 #include <adjoint/kernels/bits/byte_tensor.h>
 #include <adjoint/models/detail/integer_parts.h>
 #include <adjoint/models/integer_model.h>
-#include <adjoint/models/node_features.h>
 
 #include <cmath>
 
@@ -74,14 +73,11 @@ IntegerBatch IntegerModel::pack(const Graph& graph, const Features& features) co
 IntegerBatch IntegerModel::pack(const Graph& graph, const Tensor& offsets, const Features& input) const {
   const Device device = graph.device();
   IntegerBatch batch{.neighbors = neighbors_of(graph), .graphs = {}, .x_bits = {}, .x = {}};
-  Features features = input;
+  // A part of a graph comes with its nodes' features in the whole.
+  const Features features = input && !description_.of_graphs() ? input : description_.features(graph, input);
   if (description_.of_graphs()) {
     detail::check_segments("integer model", offsets, graph.num_nodes(), device);
     batch.graphs = nodes_of(offsets, graph.num_nodes(), batch.by_bits());
-    using enum models::NodeFeatures;
-    const models::NodeFeatures kind = description_.options.graphs.node_features;
-    if (kind != file)
-      features = models::node_features(kind, graph, kind == degree ? description_.num_features : 0);
   }
   const Tensor x = description_.prepare(features ? features.to(device) : features).to_dense().to(DType::f32);
   const detail::IntegerRange& range = parts_->packed_by;

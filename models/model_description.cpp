@@ -2,6 +2,7 @@
 #include <adjoint/core/error.h>
 #include <adjoint/core/text.h>
 #include <adjoint/models/model_description.h>
+#include <adjoint/models/node_features.h>
 #include <adjoint/models/preprocessing.h>
 #include <adjoint/optim/non_finite.h>
 
@@ -34,7 +35,9 @@ models::ModelOptions options_of(const models::Checkpoint& checkpoint, const mode
     if (name.starts_with(kPrefix)) values.emplace(name.substr(kPrefix.size()), value);
   if (family.models.size() > 1) values.try_emplace("model", family.models.front());  // its only one before
   for (const models::ModelOption& option : named)
-    if (values.count(option.name) == 0)
+    if (values.count(option.name) == 0 && !option.before.empty())
+      values.emplace(option.name, option.before);
+    else if (values.count(option.name) == 0)
       data_fail("{}: facts@option.{}: missing", checkpoint.path, option.name);
   models::ModelOptions options;
   options.model = family.models.front();
@@ -58,6 +61,18 @@ Tensor row_of(const models::Checkpoint& checkpoint, const std::string& name, int
 }
 
 }  // namespace
+
+Features ModelDescription::features(const Graph& graph, const Features& x) const {
+  const models::NodeFeatures kind = options.node_features;
+  if (kind == models::NodeFeatures::file) return x;
+  if (kind == models::NodeFeatures::learned) {
+    const auto trained_on = facts.find("graph");
+    ADJ_CHECK(trained_on != facts.end() && trained_on->second == models::fingerprint(graph),
+              "another graph than that of the training, whose nodes have the learned features; expected the "
+              "same one, or a training with --node-features degree");
+  }
+  return models::node_features(kind, graph, num_features);
+}
 
 Features ModelDescription::prepare(const Features& x) const {
   ADJ_CHECK(x && x.cols() == num_features, "{}: {} features per node, expected {}", origin, x ? x.cols() : 0,

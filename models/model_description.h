@@ -29,6 +29,9 @@ struct ModelDescription {
   std::map<std::string, std::string> facts;
 
   bool of_graphs() const { return task == Task::graph_class || task == Task::graph_regression; }
+  /// `x`, or instead the features that the training made of its graph (--node-features). Throws for a graph
+  /// that cannot have them: learned ones belong to the training's nodes.
+  Features features(const Graph& graph, const Features& x) const;
   /// x [N, num_features] scaled and quantised as in training, on its device. Throws for another width.
   Features prepare(const Features& x) const;
   /// EdgeInputs::apply(). Throws, naming the origin, for edges that lack what the model was trained with.

@@ -80,8 +80,12 @@ const std::vector<ModelOption>& all_options() {
       {"decoder", any<&O::links, &L::decoder>, "NAME",
        "dot (inner product of the embeddings) or mlp (MLP on their elementwise product)"},
       {"pool", pools, "METHOD", "pooling of a graph's nodes: sum, mean or max"},
-      {"node-features", any<&O::graphs, &G::node_features>, "WHAT",
-       "file, constant (1), or degree (one-hot in-degree)"},
+      {"node-features", any<&O::node_features>, "WHAT",
+       "file; or without its features: constant (1), degree (the in-degree), one-hot-degree, random-walk "
+       "(chances of being back after 1, 2, ... steps) or learned (an embedding of each node; only for the "
+       "training's own graph)",
+       "file"},
+      {"walk-steps", at<&O::walk_steps>, "N", "steps of --node-features random-walk", "16"},
   };
   return all;
 }

@@ -24,9 +24,11 @@ constexpr auto names_of(SageAggregation) { return std::array{"mean", "max", "poo
 enum class Decoder : uint8_t { dot, mlp };
 constexpr auto names_of(Decoder) { return std::array{"dot", "mlp"}; }
 
-/// Node features of graphs: those of the file, or models/node_features.h.
-enum class NodeFeatures : uint8_t { file, constant, degree };
-constexpr auto names_of(NodeFeatures) { return std::array{"file", "constant", "degree"}; }
+/// Node features: those of the file, or models/node_features.h.
+enum class NodeFeatures : uint8_t { file, constant, degree, one_hot_degree, random_walk, learned };
+constexpr auto names_of(NodeFeatures) {
+  return std::array{"file", "constant", "degree", "one-hot-degree", "random-walk", "learned"};
+}
 
 /// tf32: matrix products on a GPU with rounded operands. bfloat16: storage of features and parameters.
 enum class Precision : uint8_t { float32, tf32, bfloat16 };
@@ -53,16 +55,17 @@ struct LinkModelOptions {
 /// Options of models of graphs.
 struct GraphModelOptions {
   Reduce pool = Reduce::sum;  ///< pooling over a graph's nodes: sum, mean or max
-  NodeFeatures node_features = NodeFeatures::file;
 };
 
-/// Hyperparameters of a model. Each family reads hidden, layers, dropout and those in its
+/// Hyperparameters of a model. Each family reads hidden, layers, dropout, node features and those in its
 /// ModelFamily::options; others have no effect.
 struct ModelOptions {
   std::string model = {};  ///< within the family: "gat", "gatv2"; empty: the first
   int64_t hidden = 16;     ///< width of the hidden layers, per head if there are several
   int64_t layers = 2;
   double dropout = 0.5;
+  NodeFeatures node_features = NodeFeatures::file;
+  int64_t walk_steps = 16;  ///< columns of NodeFeatures::random_walk
 
   Norm norm = Norm::none;  ///< each family offers some
   bool residual = false;
@@ -89,8 +92,9 @@ struct ModelOption {
   std::string name;  ///< "attention-dropout"
   std::variant<Field<int64_t>, Field<double>, Field<bool>, Field<std::string>, Choice (*)(ModelOptions&)>
       field;
-  std::string value;  ///< placeholder in --help: "N"
-  std::string help;   ///< empty: not on command lines
+  std::string value;        ///< placeholder in --help: "N"
+  std::string help;         ///< empty: not on command lines
+  std::string before = {};  ///< value in checkpoints older than the option; empty: none is older
 };
 
 /// The option of that name, optionally with another help text. Throws adj::Error if there is none.

@@ -1,7 +1,6 @@
 #include <adjoint/core/error.h>
 #include <adjoint/data/loader/graph_loader.h>
 #include <adjoint/models/link.h>
-#include <adjoint/models/node_features.h>
 #include <adjoint/models/trained_model.h>
 #include <adjoint/optim/non_finite.h>
 
@@ -15,10 +14,7 @@ namespace {
 template <class Run>
 Tensor rows_of_graphs(const TrainedModel& trained, const Graph& graph, const Tensor& offsets,
                       const Features& x, Run run) {
-  using enum models::NodeFeatures;
-  const models::NodeFeatures kind = trained.options().graphs.node_features;
-  const Features features = trained.prepare(
-      kind == file ? x : models::node_features(kind, graph, kind == degree ? trained.num_features() : 0));
+  const Features features = trained.prepare(trained.description().features(graph, x));
   ADJ_CHECK(offsets && offsets.numel() >= 1, "{}: the offsets of graphs are absent", trained.origin());
   const Device device = trained.device();
   std::vector<int32_t> all(static_cast<size_t>(offsets.numel() - 1));
@@ -67,7 +63,7 @@ Tensor TrainedModel::outputs(const Graph& graph, const Features& x) const {
   ADJ_CHECK(node_model != nullptr, "{}: a model of {}, not of nodes", origin(),
             of_graphs() ? "graphs (pass their offsets)" : "links (predict_links)");
   const NoGrad no_grad;
-  return finish((*node_model)(prepare(graph), prepare(x)).value());
+  return finish((*node_model)(prepare(graph), prepare(description().features(graph, x))).value());
 }
 
 Tensor TrainedModel::outputs(const Graph& graph, const Tensor& offsets, const Features& x) const {
@@ -85,8 +81,8 @@ Tensor TrainedModel::embeddings(const Graph& graph, const Features& x) const {
   const NoGrad no_grad;
   const Graph local = prepare(graph);
   if (const auto* link_model = model().as<models::LinkModel>())
-    return finite(link_model->encoder()(local, prepare(x)).value(), origin());
-  return finite(model().as<models::NodeModel>()->embeddings(local, prepare(x)).value(), origin());
+    return finite(link_model->encoder()(local, prepare(description().features(graph, x))).value(), origin());
+  return finite(model().as<models::NodeModel>()->embeddings(local, prepare(description().features(graph, x))).value(), origin());
 }
 
 Tensor TrainedModel::embeddings(const Graph& graph, const Tensor& offsets, const Features& x) const {

@@ -2,7 +2,6 @@
 #include <adjoint/data/detail/batch_data.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/splits.h>
-#include <adjoint/models/node_features.h>
 #include <adjoint/training/at_place.h>
 #include <adjoint/training/graphs.h>
 #include <adjoint/training/mini_batches.h>
@@ -138,10 +137,6 @@ Examples graph_examples(const Options& options, const GraphOptions& graphs, Data
               program);
   if (!data.graph_offsets) data_fail("{}: graphs/offsets: missing, {} needs many graphs", file, program);
   if (!data.graph_y) data_fail("{}: graphs/y: missing, {} needs labels", file, program);
-  set_node_features(data, file, options.model.graphs.node_features);
-  if (!data.x)
-    data_fail("{}: nodes/x: missing, {} needs node features; --node-features degree or constant makes some",
-              file, program);
   Examples examples{.things = "graphs",
                     .task = std::string(name_of(data.task)),
                     .labels = labels_of(data.task),
@@ -173,15 +168,6 @@ Tensor graph_outputs(models::GraphModel& model, const Dataset& data, const Featu
                      int64_t batch_size, int workers) {
   const Tensor all = detail::numbers(data.graph_offsets.numel() - 1);
   return run_over(model, each_once(data, x, all, batch_size, workers), outputs, data.device());
-}
-
-void set_node_features(Dataset& data, const std::string& file, models::NodeFeatures what, int64_t columns) {
-  if (what == models::NodeFeatures::file) return;
-  data.encoder = {};
-  data.feature_names.clear();  // of columns that these replace
-  data.x = at_place(file, "edges", [&] {
-    return models::node_features(what, data.graph, what == models::NodeFeatures::degree ? columns : 0);
-  });
 }
 
 void GraphOptions::add_to(Options& o) {

@@ -22,8 +22,7 @@ struct GraphOptions {
 };
 
 /// The graphs of a dataset with the splits of its file, or with --folds, where each fold serves for both
-/// validation and test. Adds the --node-features. Throws DataError if the dataset has no labelled graphs or
-/// no features.
+/// validation and test. Throws DataError if the dataset has no labelled graphs.
 Examples graph_examples(const Options& options, const GraphOptions& graphs, Dataset& data);
 
 /// The task of a training on these graphs of --data.
@@ -36,10 +35,5 @@ std::unique_ptr<Batches<GraphBatch>> graph_batches(const Run& run, const GraphOp
 /// float32 [G, outputs] for all graphs of a dataset, in the model's mode, `batch_size` at a time.
 Tensor graph_outputs(models::GraphModel& model, const Dataset& data, const Features& x, int64_t outputs,
                      int64_t batch_size, int workers);
-
-/// Replaces the file's node features by those of --node-features (`what`). Degrees have `columns` columns (0:
-/// as many as the data need). Throws DataError naming `file` for a larger degree.
-void set_node_features(Dataset& data, const std::string& file, models::NodeFeatures what,
-                       int64_t columns = 0);
 
 }  // namespace adj::training

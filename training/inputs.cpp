@@ -1,14 +1,49 @@
 #include <adjoint/core/log.h>
+#include <adjoint/core/text.h>
+#include <adjoint/models/node_features.h>
 #include <adjoint/optim/non_finite.h>
 #include <adjoint/training/at_place.h>
 #include <adjoint/training/inputs.h>
 
 namespace adj::training {
 
+namespace {
+
+/// `features()` of --node-features `kind`.
+template <class F>
+void replace_features(Dataset& data, const std::string& file, models::NodeFeatures kind, F&& features) {
+  if (kind == models::NodeFeatures::file) return;
+  const int64_t before = data.num_features();
+  data.feature_names.clear();  // of columns that these replace
+  data.encoder = {};
+  data.x_in_file = {};
+  data.x = at_place(file, "edges", features);
+  log_info("node features: {}, {} column{}{}", name_of(kind), data.num_features(),
+           data.num_features() == 1 ? "" : "s",
+           before > 0 ? fmt::format("; they replace the {} of {}", before, printable(file)) : "");
+}
+
+}  // namespace
+
+void set_node_features(Dataset& data, const std::string& file, const models::ModelOptions& o) {
+  const bool walks = o.node_features == models::NodeFeatures::random_walk;
+  replace_features(data, file, o.node_features, [&] {
+    return models::node_features(o.node_features, data.graph, walks ? o.walk_steps : 0);
+  });
+}
+
+void set_node_features(Dataset& data, const std::string& file, const ModelDescription& trained) {
+  replace_features(data, file, trained.options.node_features,
+                   [&] { return trained.features(data.graph, {}); });
+}
+
 void require_features(const Dataset& data, const std::string& file, const std::string& program) {
   if (data.num_features() == 0)
-    data_fail("{}: nodes/x: {}, {} needs node features", file,
-              data.x || data.x_in_file ? "no columns" : "missing", program);
+    data_fail("{}: nodes/x: {}, {} needs node features{}", file,
+              data.x || data.x_in_file ? "no columns" : "missing", program,
+              program.starts_with("train_")
+                  ? "; --node-features constant, degree, one-hot-degree, random-walk or learned makes some"
+                  : "");
 }
 
 Tensor training_rows(const Dataset& data, const Examples& examples) {

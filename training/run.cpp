@@ -274,12 +274,15 @@ RunSummary Run::summary() const {
 
 void Run::describe_state() {
   state_ = std::make_unique<TrainingState>(settings_.program(), *model_, *optimizer_);
-  const std::string first_model = settings_.family.models.front();  // of families that had only one
+  Settings::Texts before;  // of options that older checkpoints lack
+  for (const models::ModelOption& option : settings_.family.all_options())
+    if (!option.before.empty()) before[option.name] = option.before;
+  before["model"] = settings_.family.models.front();  // of families that had only one
   for (const auto& [option, text] : settings_.identity) {
-    if (option == "model")
-      state_->require("option.model", text, [first_model](const models::Checkpoint&) { return first_model; });
-    else
-      state_->require("option." + option, text);
+    std::function<std::string(const models::Checkpoint&)> otherwise;
+    if (const auto found = before.find(option); found != before.end())
+      otherwise = [value = found->second](const models::Checkpoint&) { return value; };
+    state_->require("option." + option, text, otherwise);
   }
   state_->require("features.scaling", std::string(name_of(task_.preprocessing.scaling.kind())),
                   [](const models::Checkpoint& before) {
@@ -327,6 +330,7 @@ void Run::save(models::Checkpoint& checkpoint) const {
   checkpoint.set("stopped", int64_t{stopped_});
   record_.write(checkpoint, task_.reported);
   task_.preprocessing.save(checkpoint);
+  if (!task_.graph.empty()) checkpoint.facts["graph"] = task_.graph;
   if (!objective_.mean()) return;
   checkpoint.tensors["targets.mean"] = objective_.mean();
   checkpoint.tensors["targets.deviation"] = objective_.deviation();

@@ -65,6 +65,12 @@ void Settings::check() {
     usage_fail("--features-bits {}: conflicts with --features file, which is not quantised; expected host",
                data.features_bits);
   family.check(model);
+  if (model.node_features != models::NodeFeatures::random_walk &&
+      changed("walk-steps", fmt::format("{}", model.walk_steps)))
+    usage_fail("--walk-steps: requires --node-features random-walk");
+  if (model.node_features != models::NodeFeatures::file && batches.features == FeaturePlace::file)
+    usage_fail("--node-features {}: conflicts with --features file, expected device or host",
+               name_of(model.node_features));
   if (family.takes("bits") && compute.precision == models::Precision::bfloat16)
     usage_fail("--precision bfloat16: quantisation needs float32 inputs, expected float32 or tf32");
   expect_integer("batch-size", batches.batch_size, 1, kMostCounted);

@@ -1,6 +1,7 @@
 #include <adjoint/core/log.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/stored_cuts.h>
+#include <adjoint/models/node_features.h>
 #include <adjoint/training/edge_inputs.h>
 #include <adjoint/training/feature_place.h>
 #include <adjoint/training/inputs.h>
@@ -69,7 +70,9 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
   if (!options.compute.cuts.empty()) cuts = std::make_shared<StoredCuts>(options.compute.cuts);
   compute_context().cuts = cuts;
   const std::string file = file_of(options, data);
+  set_node_features(data, file, options.model);
   require_features(data, file, options.program());
+  if (options.model.node_features == models::NodeFeatures::learned) graph = models::fingerprint(data.graph);
   if (options.output.class_scores && examples.labels == Labels::numbers)
     usage_fail("--class-scores: {} has no classes to score", examples.task);
   splits = chosen_splits(options, examples, file);

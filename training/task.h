@@ -14,10 +14,10 @@ namespace adj::training {
 
 /// Input of a training: the prepared dataset on its device, and the examples.
 struct LearningTask {
-  /// Scales, quantises and places the features of a dataset from load_data(), fitted to the first split.
-  /// `metrics`: values of --metric if the labels do not determine them, "auto" being the first; all are
-  /// reported for validation and test at the best epoch. Reads --cuts into the ComputeContext. Throws
-  /// DataError or UsageError if dataset and settings conflict.
+  /// Makes the --node-features, scales, quantises and places the features of a dataset from load_data(),
+  /// fitted to the first split. `metrics`: values of --metric if the labels do not determine them, "auto"
+  /// being the first; all are reported for validation and test at the best epoch. Reads --cuts into the
+  /// ComputeContext. Throws DataError or UsageError if dataset and settings conflict.
   LearningTask(const Settings& settings, Dataset data, Examples examples, std::vector<Metric> metrics = {});
 
   Dataset data;                               ///< on the device, without its features
@@ -31,6 +31,7 @@ struct LearningTask {
   int64_t runs;                               ///< --runs, or one for each of several splits
   int64_t num_features;
   std::string fingerprint;           ///< of the data, if a checkpoint is read or written
+  std::string graph;                 ///< fingerprint of the graph that learned node features belong to
   std::optional<EdgeList> edges;     ///< for inductive training
   std::shared_ptr<StoredCuts> cuts;  ///< null without --cuts
 

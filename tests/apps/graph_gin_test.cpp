@@ -154,14 +154,14 @@ TEST_CASE("graphs without node features are refused, or get generated ones") {
   data.x = {};
   const Bench bench(data);
   CHECK(fails_with(bench.train(kShort), 1, {bench.data, "nodes/x", "--node-features"}));
-  CHECK(
-      std::stod(bench.result(with(kShort, {"--epochs", "12", "--node-features", "degree"})).at("test_acc")) >
-      0.9);
+  CHECK(std::stod(bench.result(with(kShort, {"--epochs", "12", "--node-features", "one-hot-degree"}))
+                      .at("test_acc")) > 0.9);
   CHECK(bench.result(with(kShort, {"--node-features", "constant"})).at("model").find("GIN 1-") == 0);
 
   // Degrees of another file use the columns of the training.
   const std::string checkpoint = bench.folder.file("c.h5"), out = bench.folder.file("p.h5");
-  (void)bench.result(with(kShort, {"--node-features", "degree", "--split", "0", "--checkpoint", checkpoint}));
+  (void)bench.result(
+      with(kShort, {"--node-features", "one-hot-degree", "--split", "0", "--checkpoint", checkpoint}));
   const auto predict = [&](const std::string& file) {
     return run("predict", {"--checkpoint", checkpoint, "--data", file, "--out", out, "--quiet"});
   };

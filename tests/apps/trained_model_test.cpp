@@ -79,7 +79,8 @@ TEST_CASE("many threads predict with one model, with the bits of a single call")
 }
 
 TEST_CASE("models of graphs and of links are loaded like those of nodes") {
-  for (const Words& options : {Words{"--node-features", "degree"}, Words{"--node-features", "constant"}}) {
+  for (const Words& options : {Words{"--node-features", "degree"}, Words{"--node-features", "one-hot-degree"},
+                               Words{"--node-features", "constant"}}) {
     Dataset data = small_graphs();
     data.x = {};
     const Bench bench(data);

@@ -36,14 +36,14 @@ std::string refused(const models::ModelFamily& family, const ModelOptions& optio
 }  // namespace
 
 TEST_CASE("each option of models is read into its own field") {
-  const ModelOptions o = read({"model",        "hidden",       "layers",
-                               "dropout",      "norm",         "residual",
-                               "heads",        "output-heads", "attention-dropout",
-                               "aggr",         "train-eps",    "gate",
-                               "bits",         "bits-weights", "bits-activations",
-                               "scales",       "degree-quant", "degree-quant-least",
-                               "embedding",    "decoder",      "pool",
-                               "node-features"},
+  const ModelOptions o = read({"model",         "hidden",       "layers",
+                               "dropout",       "norm",         "residual",
+                               "heads",         "output-heads", "attention-dropout",
+                               "aggr",          "train-eps",    "gate",
+                               "bits",          "bits-weights", "bits-activations",
+                               "scales",        "degree-quant", "degree-quant-least",
+                               "embedding",     "decoder",      "pool",
+                               "node-features", "walk-steps"},
                               {{"model", "gatv2"},
                                {"hidden", "11"},
                                {"layers", "12"},
@@ -65,7 +65,8 @@ TEST_CASE("each option of models is read into its own field") {
                                {"embedding", "21"},
                                {"decoder", "mlp"},
                                {"pool", "max"},
-                               {"node-features", "degree"}});
+                               {"node-features", "random-walk"},
+                               {"walk-steps", "22"}});
   CHECK(o.model == "gatv2");
   CHECK(o.hidden == 11);
   CHECK(o.layers == 12);
@@ -87,7 +88,8 @@ TEST_CASE("each option of models is read into its own field") {
   CHECK(o.links.embedding == 21);
   CHECK(o.links.decoder == models::Decoder::mlp);
   CHECK(o.graphs.pool == Reduce::max);
-  CHECK(o.graphs.node_features == models::NodeFeatures::degree);
+  CHECK(o.node_features == models::NodeFeatures::random_walk);
+  CHECK(o.walk_steps == 22);
   CHECK_FALSE(read({"residual"}, {{"residual", "0"}}).residual);
 }
 
@@ -120,7 +122,7 @@ TEST_CASE("families: their options, names and defaults") {
       {models::gin(), {"gin"}, {"train-eps", "norm", "residual"}},
       {models::transformer(), {"transformer"}, {"heads", "attention-dropout", "gate", "norm", "residual"}},
       {models::agnn(), {"agnn"}, {}},
-      {models::graph_gin(), {"graph-gin"}, {"train-eps", "pool", "node-features"}},
+      {models::graph_gin(), {"graph-gin"}, {"train-eps", "pool"}},
       {models::link(),
        {"gcn", "sage", "gat"},
        {"model", "embedding", "decoder", "aggr", "heads", "attention-dropout"}},
@@ -128,15 +130,14 @@ TEST_CASE("families: their options, names and defaults") {
        {"gcn", "gin"},
        {"model", "bits", "bits-weights", "bits-activations", "scales", "norm", "degree-quant",
         "degree-quant-least"}},
-      {models::graph_qgin(),
-       {"graph-qgin"},
-       {"bits", "bits-weights", "bits-activations", "scales", "pool", "node-features"}}};
+      {models::graph_qgin(), {"graph-qgin"}, {"bits", "bits-weights", "bits-activations", "scales", "pool"}}};
   std::vector<std::string> programs;
   for (const auto& [family, model_names, names] : expected) {
     CAPTURE(family.program);
     CHECK(family.models == model_names);
     Names all = names;
-    for (const char* common : {"hidden", "layers", "dropout"}) all.push_back(common);
+    for (const char* common : {"hidden", "layers", "dropout", "node-features", "walk-steps"})
+      all.push_back(common);
     CHECK(names_of(family.all_options()) == all);
     CHECK(family.takes("norm") == (std::find(names.begin(), names.end(), "norm") != names.end()));
     CHECK_FALSE(family.takes("hidden"));
@@ -177,7 +178,13 @@ TEST_CASE("families refuse options out of range, and take those at its ends") {
                           {models::transformer(), "heads", {"4096"}, {"0"}},
                           {models::transformer(), "norm", {"batch"}, {"sums"}},
                           {models::graph_gin(), "pool", {"sum", "mean", "max"}, {"min"}},
-                          {models::graph_gin(), "node-features", {"file", "constant", "degree"}, {"one"}},
+                          {models::graph_gin(),
+                           "node-features",
+                           {"file", "constant", "degree", "one-hot-degree", "random-walk"},
+                           {"one", "learned"}},
+                          {models::gat(), "node-features", {"random-walk", "learned"}, {"walk"}},
+                          {models::qgnn(), "node-features", {"random-walk"}, {"learned"}},
+                          {models::link(), "walk-steps", {"1", "1000"}, {"0", "1001"}},
                           {models::graph_qgin(), "pool", {"max"}, {"min"}},
                           {models::graph_qgin(), "bits", {"1", "8,4,2,32"}, {"8,4", "9"}},
                           {models::link(), "embedding", {"0", "1048576"}, {"-1", "1048577"}},

@@ -167,11 +167,11 @@ TEST_CASE_FIXTURE(InFolder, "a model of graphs predicts in batches as for each g
   const Graph graph = Graph::from_coo(kNodes, Tensor::from(src), Tensor::from(dst));
   const models::ModelFamily family = models::graph_gin();
   using enum models::NodeFeatures;
-  for (const models::NodeFeatures features : {file, constant, degree}) {
+  for (const models::NodeFeatures features : {file, constant, one_hot_degree}) {
     CAPTURE(name_of(features));
     const models::ModelOptions options{
-        .hidden = 5, .layers = 2, .graphs = {.pool = Reduce::mean, .node_features = features}};
-    const int64_t in = features == constant ? 1 : features == degree ? 6 : kIn;
+        .hidden = 5, .layers = 2, .node_features = features, .graphs = {.pool = Reduce::mean}};
+    const int64_t in = features == constant ? 1 : features == one_hot_degree ? 6 : kIn;
     Tensor x = draw.normal({kNodes, in});
     if (features != file) {
       Dense matrix(kNodes, in);
@@ -217,13 +217,13 @@ TEST_CASE_FIXTURE(InFolder, "a model of graphs predicts in batches as for each g
                     "a model of graphs (pass their offsets), not of nodes");
   }
   // Node 3 has four in-edges.
-  CHECK_ERROR((void)models::node_features(models::NodeFeatures::degree, graph, 4),
+  CHECK_ERROR((void)models::node_features(models::NodeFeatures::one_hot_degree, graph, 4),
               "a node with 4 in-edges, expected 3 at most, as in the training");
-  CHECK(models::node_features(models::NodeFeatures::degree, graph, 0).cols() == 5);
+  CHECK(models::node_features(models::NodeFeatures::one_hot_degree, graph, 0).cols() == 5);
   CHECK_ERROR((void)models::node_features(models::NodeFeatures::file, graph),
-              "node features: expected constant or degree, got 'file'");
+              "node features: expected those of a graph, got 'file'");
   CHECK(models::node_features(
-            models::NodeFeatures::degree,
+            models::NodeFeatures::one_hot_degree,
             Graph::from_coo(0, Tensor::from(std::vector<int32_t>{}), Tensor::from(std::vector<int32_t>{})))
             .rows() == 0);
 }

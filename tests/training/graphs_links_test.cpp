@@ -252,14 +252,17 @@ TEST_CASE("node features of graphs are the file's, constant, or degrees in as ma
   const Tensor features = data.x.to_dense();
   const std::vector<std::string> file_names(static_cast<size_t>(data.num_features()), "name");
   data.feature_names = file_names;
-  set_node_features(data, "f", models::NodeFeatures::file);
+  set_node_features(data, "f", models::ModelOptions());
   CHECK(same_bits(data.x.to_dense(), features));
   CHECK(data.feature_names == file_names);
-  set_node_features(data, "f", models::NodeFeatures::constant, 5);
+  set_node_features(data, "f", {.node_features = models::NodeFeatures::constant});
   CHECK(data.feature_names.empty());
   CHECK(values(data.x.to_dense()) == Numbers(uz(data.num_nodes()), 1.0));
   for (const int64_t columns : {0, 12}) {
-    set_node_features(data, "f", models::NodeFeatures::degree, columns);
+    ModelDescription trained;
+    trained.options.node_features = models::NodeFeatures::one_hot_degree;
+    trained.num_features = columns;
+    set_node_features(data, "f", trained);
     CHECK(data.num_features() == (columns == 0 ? 9 : 12));  // stars of nine nodes: in-degrees to 8
     const Dense x(data.x.to_dense());
     const Numbers degree = values(data.graph.in_degrees());
@@ -267,8 +270,10 @@ TEST_CASE("node features of graphs are the file's, constant, or degrees in as ma
       for (int64_t j = 0; j < x.cols; ++j)
         CHECK(x(i, j) == (static_cast<double>(j) == degree[uz(i)] ? 1.0 : 0.0));
   }
-  CHECK(mentions(error_of<DataError>([&] { set_node_features(data, "f", models::NodeFeatures::degree, 8); }),
-                 "f: edges: "));
+  ModelDescription trained;
+  trained.options.node_features = models::NodeFeatures::one_hot_degree;
+  trained.num_features = 8;
+  CHECK(mentions(error_of<DataError>([&] { set_node_features(data, "f", trained); }), "f: edges: "));
   const auto refused = [](auto&& change, const std::string& message) {
     OfGraphs p(small_graphs());
     change(p);

@@ -343,12 +343,14 @@ TEST_CASE("the choice of scaling is explained, and what it spoils is refused") {
   CHECK(same_bits(training_rows(graphs, trained_on("nodes", ints({1, 2}))), ints({1, 2})));
   CHECK_FALSE(training_rows(graphs, trained_on("pairs", ints({1}))));
   require_features(graphs, "f", "train_gcn");
+  const std::string makers =
+      "; --node-features constant, degree, one-hot-degree, random-walk or learned makes some";
   graphs.x = {};
   CHECK(error_of<DataError>([&] { require_features(graphs, "f", "train_gcn"); }) ==
-        "f: nodes/x: missing, train_gcn needs node features");
+        "f: nodes/x: missing, train_gcn needs node features" + makers);
   graphs.x = Features(Tensor::zeros({graphs.num_nodes(), 0}));
   CHECK(error_of<DataError>([&] { require_features(graphs, "f", "train_gcn"); }) ==
-        "f: nodes/x: no columns, train_gcn needs node features");
+        "f: nodes/x: no columns, train_gcn needs node features" + makers);
   const auto packed = [](Dataset data, int64_t bits) {
     return printed(STDERR_FILENO, [&] { quantize_features(data, choose_quantization(data, "f", bits)); });
   };
