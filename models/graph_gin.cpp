@@ -130,12 +130,8 @@ void check_quantized(const ModelOptions& o) { (void)Quantization(o); }
 }  // namespace
 
 ModelFamily graph_gin() {
-  return {"train_graph_gin",
-          {"graph-gin", "graph-gine"},
-          model_options({"train-eps", "pool"}),
-          nullptr,
-          make_graph_gin,
-          {.hidden = 32, .layers = 4}};
+  return {"train_graph_gin", {"graph-gin", "graph-gine"}, model_options({"train-eps", "pool"}), nullptr,
+          make_graph_gin,    {.hidden = 32, .layers = 4}};
 }
 
 ModelFamily graph_qgin() {

@@ -82,7 +82,9 @@ Tensor TrainedModel::embeddings(const Graph& graph, const Features& x) const {
   const Graph local = prepare(graph);
   if (const auto* link_model = model().as<models::LinkModel>())
     return finite(link_model->encoder()(local, prepare(description().features(graph, x))).value(), origin());
-  return finite(model().as<models::NodeModel>()->embeddings(local, prepare(description().features(graph, x))).value(), origin());
+  return finite(
+      model().as<models::NodeModel>()->embeddings(local, prepare(description().features(graph, x))).value(),
+      origin());
 }
 
 Tensor TrainedModel::embeddings(const Graph& graph, const Tensor& offsets, const Features& x) const {

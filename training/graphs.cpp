@@ -200,4 +200,9 @@ double GraphOptions::rate_factor(int64_t epochs) const {
   return lr_halve == 0 ? 1.0 : std::pow(0.5, static_cast<double>(epochs / lr_halve));
 }
 
+void set_node_features(Dataset& data, const std::string& file, const ModelDescription& trained) {
+  replace_features(data, file, trained.options.node_features,
+                   [&] { return trained.features(data.graph, {}); });
+}
+
 }  // namespace adj::training

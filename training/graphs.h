@@ -1,7 +1,9 @@
 #pragma once
 
 #include <adjoint/data/loader/graph_loader.h>
+#include <adjoint/models/model_description.h>
 #include <adjoint/training/batches.h>
+#include <adjoint/training/inputs.h>
 #include <adjoint/training/task.h>
 
 // Training on whole graphs.
@@ -35,5 +37,8 @@ std::unique_ptr<Batches<GraphBatch>> graph_batches(const Run& run, const GraphOp
 /// float32 [G, outputs] for all graphs of a dataset, in the model's mode, `batch_size` at a time.
 Tensor graph_outputs(models::GraphModel& model, const Dataset& data, const Features& x, int64_t outputs,
                      int64_t batch_size, int workers);
+
+/// replace_features() with those that a trained model had in its training.
+void set_node_features(Dataset& data, const std::string& file, const ModelDescription& trained);
 
 }  // namespace adj::training

@@ -7,11 +7,8 @@
 
 namespace adj::training {
 
-namespace {
-
-/// `features()` of --node-features `kind`.
-template <class F>
-void replace_features(Dataset& data, const std::string& file, models::NodeFeatures kind, F&& features) {
+void replace_features(Dataset& data, const std::string& file, models::NodeFeatures kind,
+                      const std::function<Features()>& features) {
   if (kind == models::NodeFeatures::file) return;
   const int64_t before = data.num_features();
   data.feature_names.clear();  // of columns that these replace
@@ -23,18 +20,11 @@ void replace_features(Dataset& data, const std::string& file, models::NodeFeatur
            before > 0 ? fmt::format("; they replace the {} of {}", before, printable(file)) : "");
 }
 
-}  // namespace
-
 void set_node_features(Dataset& data, const std::string& file, const models::ModelOptions& o) {
   const bool walks = o.node_features == models::NodeFeatures::random_walk;
   replace_features(data, file, o.node_features, [&] {
     return models::node_features(o.node_features, data.graph, walks ? o.walk_steps : 0);
   });
-}
-
-void set_node_features(Dataset& data, const std::string& file, const ModelDescription& trained) {
-  replace_features(data, file, trained.options.node_features,
-                   [&] { return trained.features(data.graph, {}); });
 }
 
 void require_features(const Dataset& data, const std::string& file, const std::string& program) {

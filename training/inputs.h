@@ -2,18 +2,21 @@
 
 #include <adjoint/data/feature_quantization.h>
 #include <adjoint/data/feature_scaling.h>
-#include <adjoint/models/model_description.h>
+#include <adjoint/models/options.h>
 #include <adjoint/training/examples.h>
+
+#include <functional>
 
 // Preparation of a dataset's features for training and prediction.
 
 namespace adj::training {
 
-/// Replaces the features of a dataset, read from `file`, by --node-features of its whole graph, and says so:
-/// at the start of a training, or those that a trained model had. Throws DataError if the graph cannot have
-/// them.
+/// Replaces the features of a dataset, read from `file`, by features() of this kind, unless that is `file`,
+/// and says so. Throws DataError if the graph cannot have them.
+void replace_features(Dataset& data, const std::string& file, models::NodeFeatures kind,
+                      const std::function<Features()>& features);
+/// The same with --node-features of the whole graph, at the start of a training.
 void set_node_features(Dataset& data, const std::string& file, const models::ModelOptions& options);
-void set_node_features(Dataset& data, const std::string& file, const ModelDescription& trained);
 /// Throws DataError if the dataset, read from `file`, has no features for `program`.
 void require_features(const Dataset& data, const std::string& file, const std::string& program);
 /// Rows of the features that a training sees: of its nodes or its graphs' nodes; absent (all) for pairs of

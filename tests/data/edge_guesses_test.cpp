@@ -209,7 +209,9 @@ TEST_CASE_FIXTURE(EdgeFiles, "labels that are whole numbers of any size are told
 
 TEST_CASE_FIXTURE(EdgeFiles, "names that are not UTF-8 are refused with line and byte") {
   const std::string ring = "0,1\n1,2\n2,3\n3,0\n",
-                    rest = ", expected UTF-8; iconv -f latin1 -t utf-8 converts a text in Latin-1";
+                    rest =
+                        ", expected UTF-8 (a list of edges is read with --encoding latin1, or any name that "
+                        "iconv knows)";
   CHECK(refused("a,b\nb,M\xfcller\n") == R"(edges:2: "M\xfcller": byte 2 is 0xfc)" + rest);
   CHECK(refused("a,b\nb,\"x\n\"\"\xff\"\n") == R"(edges:2: "x\n"\xff": byte 4 is 0xff)" + rest);
   CHECK(refused("a,b\nb,\xc0\xaf\n") == R"(edges:2: "\xc0\xaf": byte 1 is 0xc0)" + rest);  // overlong

@@ -149,7 +149,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "bad lists and bad files of nodes, with the file an
       {{"", ": no edges, expected some"},
        {"# nothing\n",
         ": no edges, expected some in addition to 1 line of comments (--comment defines them)"},
-       {"1\n2\n", ":1: one column, expected two ids"},
+       {"1\n2\n", ":1: one column, expected two ids (--separator TEXT says what is between them)"},
        {"1 2\n3\n", ":2: 1 fields, expected 2 as in the first line"},
        {"1 2\n3 4 5\n", ":2: 3 fields, expected 2 as in the first line"},
        {"1 2\n3 x\n", ":2: \"x\" in column 2, expected a 64-bit integer…"},
