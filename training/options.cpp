@@ -303,7 +303,9 @@ std::vector<Options::Group> Options::groups() {
       {"no-capture", &compute.no_capture, "",
        "on a GPU, launch each kernel instead of one CUDA graph per step", false},
       {"config", &output.config, "FILE",
-       "read options from FILE, one NAME = VALUE per line; the command line overrides them", false}};
+       "read options from FILE: one NAME = VALUE per line, or the run.json of a run folder, without the files "
+       "of that run; the command line overrides them",
+       false}};
   return {{"Data", input},        {"Model", bind(family, model)},
           {"Training", training}, {"Mini-batches", mini_batches},
           {"Output", outputs},    {"Other", other}};
