@@ -1,13 +1,15 @@
-// Shows runs side by side: their results, and the options in which they differ.
+// Shows runs as the rows of a table, the best by its validation metric first, and the options in which they
+// differ.
 
 #include "common/command_line.h"
+#include "compare/ranking.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/core/text.h>
-#include <adjoint/training/run_folder.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
+
+#include <fmt/ranges.h>
 
 using namespace adj;
 using namespace adj::apps;
@@ -16,13 +18,15 @@ namespace po = boost::program_options;
 
 namespace {
 
-using Row = std::vector<std::string>;  // a name, and a cell for each run
+struct Column {
+  std::string name;
+  std::vector<std::string> cells;  // of each run
+};
 
 /// "0.8149999999" as "0.815".
 std::string short_number(const std::string& text) {
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  return text.empty() || *end != '\0' ? text : fmt::format("{:.5g}", number);
+  const auto number = number_in<double>(text);
+  return number ? fmt::format("{:.5g}", *number) : text;
 }
 
 /// Members of --json that are results of a run.
@@ -39,90 +43,104 @@ void add_new(std::vector<std::string>& all, const Names& names) {
     if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
 }
 
-Row result_row(const std::string& name, const std::vector<RunSummary>& runs) {
-  Row row{name};
-  for (const RunSummary& run : runs) row.push_back(short_number(run.result_named(name)));
-  return row;
+template <class Cell>
+Column column(const std::string& name, const std::vector<Entry>& entries, Cell&& cell) {
+  Column all{name, {}};
+  for (const Entry& entry : entries) all.cells.push_back(excerpt(std::invoke(cell, entry)));
+  return all;
 }
 
-std::vector<Row> outcomes(const std::vector<RunSummary>& runs) {
-  std::vector<std::string> names;
-  for (const RunSummary& run : runs) add_new(names, run.results);
-  std::vector<Row> rows;
-  for (const char* name : {"model", "dataset", "metric"}) rows.push_back(result_row(name, runs));
-  if (std::any_of(runs.begin(), runs.end(), [](const RunSummary& run) { return !run.finished; })) {
-    rows.push_back({"state"});
-    for (const RunSummary& run : runs) rows.back().push_back(run.finished ? "finished" : "not finished");
-  }
+bool is_constant(const Column& column) {
+  return std::set<std::string>(column.cells.begin(), column.cells.end()).size() == 1;
+}
+
+std::vector<Column> facts(const std::vector<Entry>& entries) {
+  std::vector<Column> all;
+  for (const char* name : {"model", "dataset", "metric"})
+    all.push_back(column(name, entries, [name](const Entry& e) { return e.run.result_named(name); }));
   for (const auto& [name, field] : {std::pair("device", &RunSummary::device),
                                     {"isa", &RunSummary::isa},
-                                    {"version", &RunSummary::version}}) {
-    rows.push_back({name});
-    for (const RunSummary& run : runs) rows.back().push_back(run.*field);
-  }
+                                    {"version", &RunSummary::version}})
+    all.push_back(column(name, entries, [field = field](const Entry& e) { return e.run.*field; }));
+  if (std::any_of(entries.begin(), entries.end(), [](const Entry& e) { return !e.run.finished; }))
+    all.push_back(column("state", entries,
+                         [](const Entry& e) { return e.run.finished ? "finished" : "not finished"; }));
+  return all;
+}
+
+std::vector<Column> outcomes(const std::vector<Entry>& entries) {
+  std::vector<std::string> names{"val_acc", "test_acc"};
+  for (const Entry& entry : entries) add_new(names, entry.run.results);
+  std::vector<Column> all;
   for (const std::string& name : names)
-    if (is_outcome(name)) rows.push_back(result_row(name, runs));
-  return rows;
+    if (is_outcome(name))
+      all.push_back(
+          column(name, entries, [&](const Entry& e) { return short_number(e.run.result_named(name)); }));
+  return all;
 }
 
-/// Files that a run writes or reads differ in every run, and are left out.
-std::vector<Row> differing_options(const std::vector<RunSummary>& runs) {
-  static const std::set<std::string> kFiles{"run-dir",     "metrics", "checkpoint", "report", "html",
-                                            "tensorboard", "trace",   "predict",    "plot",   "resume"};
-  std::vector<std::string> names{"program"};
-  for (const RunSummary& run : runs) add_new(names, run.options);
-  std::vector<Row> rows;
-  for (const std::string& name : names) {
-    Row row{name};
-    for (const RunSummary& run : runs) {
-      const auto option = run.options.find(name);
-      row.push_back(name == "program" ? run.program : option == run.options.end() ? "" : option->second);
-    }
-    const bool same = std::set<std::string>(row.begin() + 1, row.end()).size() == 1;
-    if (!same && !kFiles.contains(name)) rows.push_back(std::move(row));
+/// Files of a run differ in every run, and are left out.
+std::vector<Column> differing_options(const std::vector<Entry>& entries) {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries) add_new(names, entry.run.options);
+  std::vector<Column> all{column("program", entries, [](const Entry& e) { return e.run.program; })};
+  for (const std::string& name : names)
+    if (!names_run_file(name))
+      all.push_back(column(name, entries, [&](const Entry& e) {
+        const auto option = e.run.options.find(name);
+        return option == e.run.options.end() ? "" : option->second;
+      }));
+  std::erase_if(all, is_constant);
+  return all;
+}
+
+size_t characters(const std::string& text) {
+  return static_cast<size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0u) != 0x80u; }));
+}
+
+/// Appends a cell to each line, in a column of equal width.
+void append(std::vector<std::string>& lines, const std::vector<std::string>& cells, bool left) {
+  size_t width = 0;
+  for (const std::string& cell : cells) width = std::max(width, characters(cell));
+  for (size_t k = 0; k < lines.size(); ++k) {
+    const std::string space(width - characters(cells[k]), ' ');
+    lines[k] += left ? cells[k] + space : "  " + space + cells[k];
   }
-  return rows;
 }
 
-void print(const std::vector<Row>& rows, const std::vector<size_t>& widths) {
-  for (const Row& row : rows) {
-    fmt::print("{:{}}", row[0], widths[0]);
-    for (size_t k = 1; k < row.size(); ++k) fmt::print("  {:>{}}", row[k].empty() ? "-" : row[k], widths[k]);
-    fmt::print("\n");
+/// A row for each run: a star if it is the best, its name, and its cells.
+void print(const std::vector<Entry>& entries, const std::vector<Column>& columns) {
+  std::vector<std::string> names{"  run"};
+  for (const Entry& entry : entries) names.push_back((entry.best ? "* " : "  ") + excerpt(entry.name));
+  std::vector<std::string> lines(names.size());
+  append(lines, names, true);
+  for (const Column& column : columns) {
+    std::vector<std::string> cells{excerpt(column.name)};
+    for (const std::string& cell : column.cells) cells.push_back(cell.empty() ? "-" : cell);
+    append(lines, cells, false);
   }
-}
-
-/// "a" for "runs/a/".
-std::string name_of_folder(const std::string& folder) {
-  const auto path = std::filesystem::path(folder).lexically_normal();
-  return (path.has_filename() ? path : path.parent_path()).filename().string();
+  fmt::print("{}\n", fmt::join(lines, "\n"));
 }
 
 void compare(const std::vector<std::string>& folders) {
-  std::vector<RunSummary> runs;
-  Row head{"run"};
-  for (const std::string& folder : folders) {
-    runs.push_back(read_run(folder));
-    head.push_back(name_of_folder(folder));
-  }
-  for (size_t k = 1; k < head.size(); ++k)  // of equal names the paths
-    for (const std::string& folder : folders)
-      if (folder != folders[k - 1] && name_of_folder(folder) == name_of_folder(folders[k - 1]))
-        head[k] = folders[k - 1];
-  std::vector<Row> results = outcomes(runs);
-  results.insert(results.begin(), head);
-  std::vector<Row> options = differing_options(runs);
-  std::vector<size_t> widths(runs.size() + 1, 1);
-  for (auto* rows : {&results, &options})
-    for (Row& row : *rows)
-      for (size_t k = 0; k < row.size(); ++k) {
-        row[k] = excerpt(row[k]);
-        widths[k] = std::max(widths[k], row[k].size());
-      }
-  print(results, widths);
-  if (runs.size() < 2) return;
+  std::vector<Entry> entries = read_entries(folders);
+  rank(entries);
+  std::vector<Column> columns = outcomes(entries);
+  std::vector<std::string> common;
+  for (Column& fact : facts(entries))
+    if (is_constant(fact))
+      common.push_back(fmt::format("{} {}", fact.name, fact.cells[0].empty() ? "-" : fact.cells[0]));
+    else
+      columns.push_back(std::move(fact));
+  print(entries, columns);
+  if (!common.empty()) fmt::print("{}{}\n", folders.size() < 2 ? "" : "all: ", fmt::join(common, ", "));
+  if (folders.size() < 2) return;
+  fmt::print("\n");
+  explain_ranks(entries);
+  const std::vector<Column> options = differing_options(entries);
   fmt::print("\n{}\n", options.empty() ? "no option differs" : "options that differ:");
-  print(options, widths);
+  if (!options.empty()) print(entries, options);
 }
 
 }  // namespace
@@ -133,8 +151,10 @@ int main(int argc, char** argv) {
     po::options_description options("Options");
     options.add_options()("run", po::value(&folders)->value_name("DIR"),
                           "the folder of a run, also as argument");
-    if (!read_options(argc, argv, options, {"run..."}, "compare DIR...",
-                      "Shows runs written by --run-dir side by side: results, and the options that differ."))
+    if (!read_options(
+            argc, argv, options, {"run..."}, "compare DIR...",
+            "Shows runs written by --run-dir as rows, the best first: results, and the options that "
+            "differ."))
       return;
     if (folders.empty()) usage_fail("expected compare DIR..., folders written by --run-dir");
     compare(folders);

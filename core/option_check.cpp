@@ -1,8 +1,10 @@
 #include <adjoint/core/error.h>
 #include <adjoint/core/option_check.h>
+#include <adjoint/core/text.h>
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
 #include <numeric>
 
 #include <fmt/ranges.h>
@@ -52,6 +54,12 @@ size_t unlikeness(const std::string& word, const std::string& choice) {
   return apart <= longer / 3 && apart < std::min(word.size(), choice.size()) ? 2 * apart : kTooFar + 1;
 }
 
+/// Without the plus sign that std::from_chars does not take.
+std::string_view without_plus(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  return text;
+}
+
 }  // namespace
 
 std::string nearest(const std::string& word, const std::vector<std::string>& choices) {
@@ -72,6 +80,22 @@ std::string nearest(const std::string& word, const std::vector<std::string>& cho
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& choices) {
   const std::string choice = nearest(word, choices);
   return choice.empty() ? "" : fmt::format("; did you mean '{}'?", choice);
+}
+
+int64_t read_integer(const std::string& option, const std::string& text) {
+  if (const auto number = number_in<int64_t>(without_plus(text))) return *number;
+  using Limits = std::numeric_limits<int64_t>;
+  const bool digits =
+      text.find_first_not_of("0123456789", text.starts_with('-') ? 1 : 0) == std::string::npos;
+  if (digits && text.size() > 1)  // does not fit
+    usage_fail("--{}: expected an integer from {} to {}, got {}", option, Limits::min(), Limits::max(),
+               excerpt(text));
+  usage_fail("--{}: expected an integer, got '{}'", option, excerpt(text));
+}
+
+double read_number(const std::string& option, const std::string& text) {
+  if (const auto number = number_in<double>(without_plus(text))) return *number;
+  usage_fail("--{}: expected a number, got '{}'", option, excerpt(text));
 }
 
 void expect_integer(const std::string& option, int64_t value, int64_t low, int64_t high) {

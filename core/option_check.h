@@ -18,6 +18,10 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
 /// Largest value of options that count: epochs, steps, fanouts.
 inline constexpr int64_t kMostCounted = 1'000'000'000;
 
+/// The value of an option in a text, all of which is the number. Throws UsageError.
+int64_t read_integer(const std::string& option, const std::string& text);
+double read_number(const std::string& option, const std::string& text);
+
 /// Throws UsageError unless low <= value <= high.
 void expect_integer(const std::string& option, int64_t value, int64_t low, int64_t high);
 /// Throws UsageError unless 0 <= value < 1.

@@ -1,4 +1,5 @@
 #include <adjoint/core/error.h>
+#include <adjoint/core/option_check.h>
 #include <adjoint/core/text.h>
 #include <adjoint/models/options.h>
 
@@ -8,25 +9,13 @@ namespace adj::models {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& name, const std::string& text, const char* expected) {
-  usage_fail("--{}: expected {}, got '{}'", name, expected, excerpt(text));
-}
-
-template <class Number>
-void parse(const std::string& name, const std::string& text, Number& value, const char* expected) {
-  const auto number = number_in<Number>(text);
-  if (!number) refuse(name, text, expected);
-  value = *number;
-}
-
 void set(const std::string& name, const std::string& text, int64_t& value) {
-  parse(name, text, value, "an integer");
+  value = read_integer(name, text);
 }
-void set(const std::string& name, const std::string& text, double& value) {
-  parse(name, text, value, "a number");
-}
+void set(const std::string& name, const std::string& text, double& value) { value = read_number(name, text); }
 void set(const std::string& name, const std::string& text, bool& value) {
-  if (text != "true" && text != "false" && text != "1" && text != "0") refuse(name, text, "true or false");
+  if (text != "true" && text != "false" && text != "1" && text != "0")
+    usage_fail("--{}: expected true or false, got '{}'", name, excerpt(text));
   value = text == "true" || text == "1";
 }
 void set(const std::string&, const std::string& text, std::string& value) { value = text; }

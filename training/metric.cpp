@@ -75,6 +75,14 @@ const Metric& metric_named(const std::string& wanted, Labels labels, int64_t out
   return metric_among(metrics_of(labels, outputs), wanted, described(labels, outputs));
 }
 
+std::optional<bool> higher_is_better(const std::string& option) {
+  for (const std::span<const Metric> metrics :
+       {std::span<const Metric>(kOfTwoClasses), {kOfLabels}, {kOfTargets}})
+    for (const Metric& metric : metrics)
+      if (metric.option == option) return metric.higher_is_better;
+  return {};
+}
+
 const Metric& metric_for(const Examples& examples, const std::string& file, const std::string& wanted,
                          size_t first_split, size_t splits) {
   const Metric& metric =

@@ -3,6 +3,7 @@
 #include <adjoint/training/examples.h>
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,5 +34,9 @@ const Metric& metric_among(std::span<const Metric> metrics, const std::string& w
 /// CPU. An undefined "auto" ROC-AUC becomes accuracy; else throws DataError naming the place in `file`.
 const Metric& metric_for(const Examples& examples, const std::string& file, const std::string& wanted,
                          size_t first_split, size_t splits);
+
+/// Whether higher values of the metric with that `option` are better, for classes, several labels
+/// and numbers; absent if none has it.
+std::optional<bool> higher_is_better(const std::string& option);
 
 }  // namespace adj::training

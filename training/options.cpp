@@ -297,13 +297,15 @@ std::vector<Options::Group> Options::groups() {
        {"checkpoint-every", &output.checkpoint_every, "N", "write it every N epochs, and at the end", false},
        {"resume", &output.resume, "FILE", "continue from this checkpoint", false},
        {"explain", &compute.explain, "", "print the kernels chosen for each structure, and why", false}};
-  OptionList other{
-      {"device", &compute.device, "NAME", "cpu, cuda or cuda:1", false},
-      {"threads", &compute.threads, "N", "CPU threads (0: all cores)", false},
-      {"no-capture", &compute.no_capture, "",
-       "on a GPU, launch each kernel instead of one CUDA graph per step", false},
-      {"config", &output.config, "FILE",
-       "read options from FILE, one NAME = VALUE per line; the command line overrides them", false}};
+  OptionList other{{"device", &compute.device, "NAME", "cpu, cuda or cuda:1", false},
+                   {"threads", &compute.threads, "N", "CPU threads (0: all cores)", false},
+                   {"no-capture", &compute.no_capture, "",
+                    "on a GPU, launch each kernel instead of one CUDA graph per step", false},
+                   {"config", &output.config, "FILE",
+                    "read options from FILE: one NAME = VALUE per line, or the run.json of a run folder, "
+                    "without the files "
+                    "of that run; the command line overrides them",
+                    false}};
   return {{"Data", input},        {"Model", bind(family, model)},
           {"Training", training}, {"Mini-batches", mini_batches},
           {"Output", outputs},    {"Other", other}};

@@ -80,6 +80,7 @@ Run::~Run() = default;
 bool Run::next_run() {
   if (++run_ == task_.runs) {
     signals_.reset();
+    progress_.reset();  // results begin on a line of their own
     return false;
   }
   state_.reset();

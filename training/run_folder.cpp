@@ -6,6 +6,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <set>
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
@@ -92,12 +94,26 @@ void write_run(const std::string& folder, const RunSummary& run) {
   replace_file((fs::path(folder) / kRun).string(), written(json_of(run)));
 }
 
+bool names_run_file(const std::string& option) {
+  static const std::set<std::string> kNames{"run-dir",     "metrics",
+                                            "checkpoint",  "checkpoint-every",
+                                            "report",      "html" /* now report */,
+                                            "tensorboard", "trace",
+                                            "predict",     "plot",
+                                            "resume",      "config"};
+  return kNames.contains(option);
+}
+
 RunSummary read_run(const std::string& folder) {
   const std::string path = (fs::path(folder) / kRun).string();
   std::ifstream file(path, std::ios::binary);
   if (!file) data_fail("{}: cannot be read, expected the folder of a run (--run-dir)", path);
+  return parse_run({std::istreambuf_iterator<char>(file), {}}, path);
+}
+
+RunSummary parse_run(const std::string& text, const std::string& path) {
   try {
-    const Json json = Json::parse(file);
+    const Json json = Json::parse(text);
     RunSummary run;
     for (const auto& [name, text] : {std::pair("program", &run.program),
                                      {"version", &run.version},

@@ -32,6 +32,10 @@ void make_run_folder(const std::string& folder, const std::string& resumed = "")
 void begin_run(const std::string& folder, RunSummary run, const std::string& resumed = "");
 /// Writes FOLDER/run.json. Throws DataError.
 void write_run(const std::string& folder, const RunSummary& run);
+/// Whether this option is about files of one run, as --checkpoint and --checkpoint-every are.
+bool names_run_file(const std::string& option);
+/// Parses the contents of a run.json. Throws DataError naming `path` if they are damaged.
+RunSummary parse_run(const std::string& text, const std::string& path);
 /// Reads FOLDER/run.json. Throws DataError if it is missing or damaged.
 RunSummary read_run(const std::string& folder);
 

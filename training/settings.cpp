@@ -39,6 +39,8 @@ std::string member_name(std::string option) {
 }  // namespace
 
 Settings::Settings(Options read, Texts usual) : Options(std::move(read)), defaults(std::move(usual)) {
+  for (const Group& group : groups())
+    for (const Option& option : group.options) values[option.name] = option.text();
   check();
   describe();
   if (!output.run_dir.empty()) output.use_run_folder();
@@ -98,7 +100,6 @@ void Settings::describe() {
   const std::set<std::string> members{"model", "seed", "runs", "metric"};  // have their own members in --json
   for (const Group& group : groups())
     for (const Option& option : group.options) {
-      values[option.name] = option.text();
       if (!option.decides) continue;
       identity[option.name] = option.text();
       if (group.name != "Mini-batches" || batches.loader != "none")

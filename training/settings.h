@@ -17,7 +17,7 @@ struct Settings : Options {
 
   bool evaluation_chosen = false;  ///< the whole graph, since the model needs it
   Texts defaults;                  ///< of all options, before reading
-  Texts values = {};               ///< of all options
+  Texts values = {};               ///< of all options, as read
   Texts identity = {};             ///< of those that affect the result: a checkpoint must match them
   /// Those of model and training, for --json: "weight_decay" and its value.
   std::vector<std::pair<std::string, std::string>> hyperparameters = {};

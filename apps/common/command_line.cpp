@@ -2,9 +2,11 @@
 
 #include <adjoint/core/error.h>
 #include <adjoint/core/isa.h>
+#include <adjoint/core/log.h>
 #include <adjoint/core/option_check.h>
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/program.h>
+#include <adjoint/training/run_folder.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -85,9 +87,52 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
+/// Refuses values that are not the numbers that `options` expect. The library would not say what is expected.
+void check_numbers(const po::parsed_options& parsed, const po::options_description& options) {
+  for (const auto& option : parsed.options) {
+    const auto* known = options.find_nothrow(option.string_key, false);
+    const auto* typed =
+        known == nullptr ? nullptr : dynamic_cast<const po::typed_value_base*>(known->semantic().get());
+    if (typed == nullptr || option.value.empty()) continue;
+    if (typed->value_type() == typeid(int64_t)) (void)read_integer(option.string_key, option.value.front());
+    if (typed->value_type() == typeid(double)) (void)read_number(option.string_key, option.value.front());
+  }
+}
+
+/// The options of another run, from its run.json, without the files of that run; `note` names what is passed
+/// over.
+po::parsed_options read_run_options(const training::RunSummary& run, const std::string& path,
+                                    const po::options_description& options, const std::string& program,
+                                    std::string& note) {
+  po::parsed_options all(&options);
+  std::vector<std::string> files, unknown;
+  for (const auto& [name, text] : run.options) {
+    if (text.empty()) continue;
+    if (training::names_run_file(name)) {
+      files.push_back("--" + name);
+    } else if (options.find_nothrow(name, false) == nullptr) {
+      unknown.push_back("--" + name);
+    } else {
+      all.options.emplace_back(name, std::vector{text});
+    }
+  }
+  if (!unknown.empty())
+    usage_fail("{}: {}: of {}, but {} has no such option", path, fmt::join(unknown, ", "), run.program,
+               program);
+  try {
+    check_numbers(all, options);
+  } catch (const UsageError& error) {
+    usage_fail("{}: {}", path, error.what());
+  }
+  note = fmt::format("{}: options of a run of {}{}{}", path, run.program, files.empty() ? "" : " without ",
+                     fmt::join(files, ", "));
+  return all;
+}
+
 /// One `option = value` per line, # for comments. Read line by line, so that errors can name the line.
-po::parsed_options read_config(const std::string& path, const po::options_description& options) {
-  std::istringstream stream(read_text(path));
+po::parsed_options read_lines(const std::string& text, const std::string& path,
+                              const po::options_description& options) {
+  std::istringstream stream(text);
   po::parsed_options all(&options);
   std::map<std::string, int> seen;
   std::string line;
@@ -99,15 +144,18 @@ po::parsed_options read_config(const std::string& path, const po::options_descri
     try {
       std::istringstream one(line);
       const po::parsed_options parsed = po::parse_config_file(one, options);
+      check_numbers(parsed, options);
       po::variables_map scratch;
-      po::store(parsed, scratch);  // refuses values of the wrong type
+      po::store(parsed, scratch);  // refuses values of other wrong types
       for (const auto& option : parsed.options) {
         if ((option.string_key == "config" || option.string_key == "help" || option.string_key == "version"))
-          usage_fail("{}: --{} is allowed only on the command line", where, option.string_key);
+          usage_fail("--{} is allowed only on the command line", option.string_key);
         if (const auto [place, fresh] = seen.emplace(option.string_key, number); !fresh)
-          usage_fail("{}: '{}' is already set on line {}", where, option.string_key, place->second);
+          usage_fail("'{}' is already set on line {}", option.string_key, place->second);
         all.options.push_back(option);
       }
+    } catch (const UsageError& error) {
+      usage_fail("{}: {}", where, error.what());
     } catch (const po::unknown_option& error) {
       usage_fail("{}: {}", where, unknown(error, options, ""));
     } catch (const po::error& error) {
@@ -115,6 +163,15 @@ po::parsed_options read_config(const std::string& path, const po::options_descri
     }
   }
   return all;
+}
+
+/// The file of --config: the run.json of a run folder, else lines.
+po::parsed_options read_config(const std::string& path, const po::options_description& options,
+                               const std::string& program, std::string& note) {
+  const std::string text = read_text(path);
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || text[first] != '{') return read_lines(text, path, options);
+  return read_run_options(training::parse_run(text, path), path, options, program, note);
 }
 
 }  // namespace
@@ -158,6 +215,7 @@ po::variables_map parse_command_line(int argc, char** argv, const po::options_de
       usage_fail("--{} {}: conflicts with the argument '{}'", option.string_key, argument->second, value);
     return argument != named.end();
   });
+  check_numbers(parsed, options);
   po::variables_map values;
   po::store(parsed, values);
   return values;
@@ -197,13 +255,15 @@ std::optional<training::Settings> read_command_line(int argc, char** argv, train
   try {
     auto values = read_values(argc, argv, all, {"data"}, o.program() + " [DATA.h5] [OPTION]...", o.summary);
     if (!values) return {};
+    std::string note;
     if (values->count("config") != 0)
-      po::store(read_config((*values)["config"].as<std::string>(), all), *values);
+      po::store(read_config((*values)["config"].as<std::string>(), all, o.program(), note), *values);
     for (const auto& [name, value] : *values)
       if (!value.empty() && value.value().type() == typeid(std::string) && value.as<std::string>().empty() &&
           !value.defaulted())
         usage_fail("--{}: expected a value", name);
     po::notify(*values);
+    if (!note.empty() && !o.output.quiet) log_info("{}", note);
   } catch (const po::error& error) {
     usage_fail("{}", error.what());
   }

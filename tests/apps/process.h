@@ -143,6 +143,39 @@ inline Outcome run_in_shell(const std::string& before, const std::string& how, c
   return run("/bin/sh", words);
 }
 
+/// Runs it on a terminal, which is all that it writes to. /usr/bin/script is in every Debian; a minimal root
+/// file system may have no terminals: then empty.
+inline std::string shown_by(const std::string& program, const Words& arguments) {
+  std::string command = program_path(program);
+  for (const std::string& word : arguments) command += " '" + word + "'";
+  const Outcome outcome = run("/usr/bin/script", {"-qec", command, "/dev/null"});
+  const bool terminal = outcome.err.find("pseudo-terminal") == std::string::npos;
+  if (!terminal) MESSAGE("skipped: no terminal to be had");
+  return terminal ? outcome.out : "";
+}
+
+/// The lines that a wide terminal shows after this output.
+inline Words screen(const std::string& output) {
+  Words lines(1);
+  size_t column = 0;
+  for (size_t i = 0; i < output.size(); ++i) {
+    std::string& line = lines.back();
+    if (output[i] == '\n') {
+      lines.emplace_back();
+    } else if (output[i] == '\r') {
+      column = 0;
+    } else if (output.compare(i, 3, "\x1b[K") == 0) {
+      line.resize(column);
+      i += 2;
+    } else {
+      line.resize(std::max(line.size(), column + 1), ' ');
+      line[column++] = output[i];
+    }
+  }
+  if (lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
 /// True for this status and one line on stderr that mentions every part.
 inline bool fails_with(const Outcome& outcome, int status, const Words& parts) {
   const bool one_line = lines_of(outcome.err).size() == 1 && outcome.err.ends_with('\n');

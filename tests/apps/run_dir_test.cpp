@@ -1,8 +1,11 @@
 #include "bench.h"
 #include <adjoint/models/checkpoint.h>
+#include <adjoint/training/run_folder.h>
 
 using namespace adj;
 using namespace adj::test;
+using adj::training::RunSummary;
+using adj::training::write_run;
 
 // --run-dir, --tensorboard and `compare`: the folder of a run is never that of another.
 
@@ -99,11 +102,67 @@ TEST_CASE_FIXTURE(With<Bench>, "the events of two trainings do not mix in a fold
   }
 }
 
+TEST_CASE_FIXTURE(InFolder,
+                  "compare sorts runs by the validation metric in its direction, and marks the best") {
+  const auto written = [&](const std::string& name, const std::string& metric, const std::string& val,
+                           const std::string& dropout, const std::string& dataset = "cora") {
+    RunSummary summary{
+        "train_gcn", "0.1.0", "avx2", "cpu", {{"dropout", dropout}, {"run-dir", name}, {"lr", "0.01"}}};
+    summary.result = fmt::format(R"({{"dataset": "{}", "metric": "{}", "val_acc": {}, "test_acc": 0.5}})",
+                                 dataset, metric, val);
+    fs::create_directories(folder.file(name));
+    write_run(folder.file(name), summary);
+    return folder.file(name);
+  };
+  const std::string low = written("low", "accuracy", "0.75", "0.5"),
+                    high = written("a_higher", "accuracy", "0.8125", "0"),
+                    equal = written("equal", "accuracy", "0.8125", "0.5"),
+                    close = written("close", "accuracy", "0.81249", "0");
+  CHECK(
+      succeeds("compare", {low, equal, high, close}).out ==
+      "  run       val_acc  test_acc\n"
+      "* equal      0.8125       0.5\n"
+      "* a_higher   0.8125       0.5\n"
+      "  close     0.81249       0.5\n"
+      "  low          0.75       0.5\n"
+      "all: model -, dataset cora, metric accuracy, device cpu, isa avx2, version 0.1.0\n"
+      "\n"
+      "accuracy on cora: equal, a_higher, close, low: by validation (val_acc), higher is better, * the best\n"
+      "\n"
+      "options that differ:\n"
+      "  run       dropout\n"
+      "* equal         0.5\n"
+      "* a_higher        0\n"
+      "  close           0\n"
+      "  low           0.5\n");
+  // Lower is better for errors only; runs of other metrics and datasets have their own order.
+  const std::string bad = written("bad", "mae", "1.5", "0.5"), good = written("good", "mae", "0.25", "0.5"),
+                    elsewhere = written("elsewhere", "accuracy", "0.9", "0.5", "citeseer"),
+                    loud = written("loud", "loudness", "3", "0.5"),
+                    failed = written("failed", "mae", "null", "0.5");
+  const Words lines = lines_of(succeeds("compare", {failed, bad, low, elsewhere, good, high, loud}).out);
+  Words order;
+  for (size_t k = 1; k <= 7; ++k) order.push_back(lines.at(k).substr(0, lines[k].find(' ', 2)));
+  CHECK(order == Words{"* good", "  bad", "* a_higher", "  low", "* elsewhere", "  loud", "  failed"});
+  CHECK(mentions(succeeds("compare", {bad, low, elsewhere, good, high, loud}).out,
+                 {"mae on cora: good, bad: by validation (val_acc), lower is better, * the best\n",
+                  "accuracy on cora: a_higher, low: by validation (val_acc), higher is better, * the best\n",
+                  "accuracy on citeseer: elsewhere: by",
+                  "loudness on cora: loud: not sorted, as it is not known whether higher is better\n"}));
+  for (const char* metric : {"f1", "auc", "r2", "mrr", "hits@20"}) {
+    CAPTURE(metric);
+    const std::string one = written("one", metric, "0.1", "0"), two = written("two", metric, "0.2", "0");
+    CHECK(lines_of(succeeds("compare", {one, two}).out).at(1).starts_with("* two"));
+  }
+  CHECK(lines_of(succeeds("compare", {low}).out).at(1).starts_with("* low  "));
+}
+
 TEST_CASE_FIXTURE(With<Bench>, "compare names folders of one name by their paths, and damaged files") {
   const std::string one = in(bench.a, "run"), two = in(bench.b, "run"), other = bench.folder.file("other");
   for (const std::string& folder : {one, two, other}) succeeds(bench.train({"--run-dir", folder}));
-  CHECK(lines_of(succeeds("compare", {one, other}).out)[0].find('/') == std::string::npos);
-  CHECK(mentions(lines_of(succeeds("compare", {one, two, other}).out)[0], {one, two, " other"}));
+  CHECK(mentions(succeeds("compare", {one, other}).out, {"* run ", "* other "}));
+  CHECK(
+      mentions(succeeds("compare", {one, two, other}).out, {"* " + one + " ", "* " + two + " ", "* other "}));
   for (const char* text : {"", "{}", "{\"program\": 1}", "[1"}) {
     std::ofstream(in(one, "run.json")) << text;
     CHECK(fails_with(run("compare", {one}), 1,

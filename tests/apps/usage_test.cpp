@@ -6,8 +6,6 @@
 using namespace adj;
 using namespace adj::test;
 
-namespace {}  // namespace
-
 TEST_CASE("train_gcn refuses wrong options with status 2 and one line") {
   check_refused(
       program("train_gcn"),
@@ -85,6 +83,34 @@ TEST_CASE("train_gcn refuses wrong options with status 2 and one line") {
   CHECK(fails_with(run("train_graph_gin", {"--cuts", "cuts.h5"}), 2, {"--cuts"}));
 }
 
+TEST_CASE("every program says which number it expected") {
+  const struct {
+    const char* program;
+    Words arguments;
+    std::string message;
+  } cases[] = {
+      {"train_gcn", {"--hidden", "abc"}, "--hidden: expected an integer, got 'abc'"},
+      {"train_gcn", {"--hidden", ""}, "--hidden: expected an integer, got ''"},
+      {"train_gcn", {"--seed=1e3"}, "--seed: expected an integer, got '1e3'"},
+      {"train_gcn", {"--lr", "0,01"}, "--lr: expected a number, got '0,01'"},
+      {"train_gat", {"--heads", "two"}, "--heads: expected an integer, got 'two'"},
+      {"train_link", {"--negatives", "x"}, "--negatives: expected an integer, got 'x'"},
+      {"train_graph_gin", {"--folds", "x"}, "--folds: expected an integer, got 'x'"},
+      {"predict", {"--batch-size", "many"}, "--batch-size: expected an integer, got 'many'"},
+      {"infer_qgnn", {"--repeats", "x"}, "--repeats: expected an integer, got 'x'"},
+      {"generate", {"citation", "o.h5", "--nodes", "1k"}, "--nodes: expected an integer, got '1k'"},
+      {"generate", {"planted", "o.h5", "--homophily", "x"}, "--homophily: expected a number, got 'x'"},
+      {"convert", {"edges", "e", "o.h5", "--gzip", "x"}, "--gzip: expected an integer, got 'x'"},
+      {"split", {"a.h5", "b.h5", "--seed", "x"}, "--seed: expected an integer, got 'x'"},
+      {"reorder", {"rcm", "a.h5", "b.h5", "--gzip", "x"}, "--gzip: expected an integer, got 'x'"},
+      {"partition", {"a.h5", "b.h5", "--parts", "x"}, "--parts: expected an integer, got 'x'"},
+      {"bench", {"spmm", "--width", "x"}, "--width: expected an integer, got 'x'"}};
+  for (const auto& c : cases) {
+    CAPTURE(c.program);
+    CHECK(fails_with(run(c.program, c.arguments), 2, {std::string(c.program) + ": " + c.message + " (see"}));
+  }
+}
+
 TEST_CASE("train_gcn prints its purpose and its options") {
   const Outcome help = succeeds(run("train_gcn", {"--help"}));
   CHECK(help.err.empty());
@@ -133,7 +159,8 @@ TEST_CASE_FIXTURE(InFolder, "a config file gives options, and the command line w
 
   const std::pair<std::string, Words> cases[] = {
       {"epochs = 3\nepoch = 4\n", {config + ":2", "'epoch'", "did you mean 'epochs'?"}},
-      {"\nepochs = many\n", {config + ":2", "epochs", "many"}},
+      {"\nepochs = many\n", {config + ":2: --epochs: expected an integer, got 'many'"}},
+      {"quiet = maybe\n", {config + ":1: ", "quiet", "maybe"}},
       {"epochs\n", {config + ":1", "epochs"}},
       {"epochs = 3\nseed = 1\nepochs = 4\n", {config + ":3", "epochs", "line 1"}},
       {"[training]\nepochs = 3\n", {config + ":1", "section"}},
@@ -147,6 +174,56 @@ TEST_CASE_FIXTURE(InFolder, "a config file gives options, and the command line w
   }
   CHECK(fails_with(run("train_gcn", {"--config", folder.file("none.ini")}), 1, {"none.ini", "No such file"}));
   CHECK(fails_with(run("train_gcn", {"--config", folder.file(".")}), 1, {"directory"}));
+}
+
+TEST_CASE_FIXTURE(InFolder, "the run.json of a run folder gives its options, but not its files") {
+  const std::string data = folder.file("small.h5"), first = folder.file("a"), config = first + "/run.json";
+  write_small_dataset(data);
+  const Words few{data, "--epochs", "3", "--quiet", "--json"};
+  const auto score = [](const Outcome& outcome) {
+    const std::string& text = succeeds(outcome).out;
+    return text.substr(0, text.find("\"epoch_ms\""));
+  };
+  const Words changed{"--hidden",           "5",    "--lr",   "0.03", "--norm", "batch",
+                      "--features-scaling", "none", "--seed", "4"};
+  const std::string trained =
+      score(run("train_gcn", joined(joined(few, changed), {"--run-dir", first, "--checkpoint-every", "2",
+                                                           "--plot", folder.file("p.svg")})));
+  const std::string before = contents_of(config);
+  CHECK(score(run("train_gcn", {"--config", config})) == trained);
+  CHECK(score(run("train_gcn", {"--config", config, "--run-dir", folder.file("b")})) == trained);
+  CHECK(contents_of(config) == before);
+  const Outcome other = succeeds(run("train_gcn", {"--config", config, "--hidden", "6", "--epochs", "4"}));
+  CHECK(mentions(other.out, {"GCN 40-6-3 batch-norm", "\"epochs\": 4,", "\"lr\": 0.03,", "\"seed\": 4,"}));
+  CHECK(other.err.empty());  // the run was quiet
+
+  for (const char* trainer : {"train_gat", "train_sage", "train_gin", "train_agnn", "train_transformer",
+                              "train_link", "train_qgnn"}) {
+    CAPTURE(trainer);
+    const std::string where = folder.file(trainer);
+    const std::string result = score(run(trainer, joined(few, {"--run-dir", where})));
+    CHECK(score(run(trainer, {"--config", where + "/run.json"})) == result);
+  }
+  CHECK(fails_with(
+      run("train_gcn", {"--config", folder.file("train_gat") + "/run.json"}), 2,
+      {"run.json: --attention-dropout, --heads, ", "of train_gat, but train_gcn has no such option"}));
+  const std::string sampled = folder.file("sampled");
+  const std::string result =
+      score(run("train_sage", joined(few, {"--run-dir", sampled, "--loader", "neighbor"})));
+  CHECK(score(run("train_sage", {"--config", sampled + "/run.json"})) == result);
+
+  const std::string talking = folder.file("talking");
+  succeeds("train_gcn", {data, "--epochs", "2", "--run-dir", talking, "--metrics", folder.file("m.csv")});
+  CHECK(mentions(
+      succeeds(run("train_gcn", {"--config", talking + "/run.json"})).err,
+      {"run.json: options of a run of train_gcn without --checkpoint-every, --metrics, --run-dir\n"}));
+  std::ofstream(config) << R"({"epochs": 3})";
+  CHECK(fails_with(run("train_gcn", {"--config", config}), 1, {config, "damaged", "--run-dir"}));
+  std::string wrong = before;
+  wrong.replace(wrong.find("\"0.03\""), 6, "\"fast\"");
+  std::ofstream(config) << wrong;
+  CHECK(
+      fails_with(run("train_gcn", {"--config", config}), 2, {config, "--lr: expected a number, got 'fast'"}));
 }
 
 TEST_CASE_FIXTURE(InFolder, "the dataset may be given without its option") {

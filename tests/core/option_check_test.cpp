@@ -56,3 +56,28 @@ TEST_CASE("numbers are in their range, ends included, a probability below 1") {
   for (const double value : {-0.001, 1.0, std::nan("")})
     CHECK_THROWS_AS(expect_probability("p", value), UsageError);
 }
+
+TEST_CASE("a number is all of its text, and the message says what was expected") {
+  for (const auto& [text, number] : {std::pair("7", int64_t{7}),
+                                     {"-12", -12},
+                                     {"+5", 5},
+                                     {"9223372036854775807", INT64_MAX},
+                                     {"-9223372036854775808", INT64_MIN}})
+    CHECK(read_integer("n", text) == number);
+  for (const char* text : {"", "-", "+", "+-5", "1.5", "1e3", "5 ", "abc", "0x10", "7\n"})
+    CHECK_THROWS_WITH_AS(read_integer("n", text), doctest::Contains("--n: expected an integer, got '"),
+                         UsageError);
+  for (const char* text : {"9223372036854775808", "-9223372036854775809", "99999999999999999999"})
+    CHECK_THROWS_WITH_AS(
+        read_integer("n", text),
+        (std::string("--n: expected an integer from -9223372036854775808 to 9223372036854775807, got ") +
+         text)
+            .c_str(),
+        UsageError);
+  for (const auto& [text, number] :
+       {std::pair("0.5", 0.5), {"-2", -2.0}, {"+1e-3", 1e-3}, {"5e-4", 0.0005}, {"inf", HUGE_VAL}})
+    CHECK(read_number("x", text) == number);
+  for (const char* text : {"", "abc", "0,5", "1.5.", "+"})
+    CHECK_THROWS_WITH_AS(read_number("x", text), doctest::Contains("--x: expected a number, got '"),
+                         UsageError);
+}

@@ -88,14 +88,19 @@ class RunFolder(unittest.TestCase):
 
     def test_compare(self):
         output = program("compare", self.a, self.b)
-        row = {line.split()[0]: line.split()[1:] for line in output.splitlines() if line.strip()}
+        cells = {}  # by run and column
+        for table in output.split("\n\n"):
+            lines = [line.replace("*", " ").split() for line in table.splitlines()]
+            heads = [k for k, line in enumerate(lines) if line[0] == "run"]
+            for line in lines[heads[0]:heads[0] + 3] if heads else []:
+                cells.setdefault(line[0], {}).update(zip(lines[heads[0]], line))
         result = json.loads((self.a / "run.json").read_text())["result"]
-        self.assertEqual(row["run"], ["a", "b"])
-        self.assertAlmostEqual(float(row["test_acc"][0]), result["test_acc"], places=4)
-        self.assertEqual(row["lr"], ["0.02", "0.01"])
-        self.assertEqual(row["runs"], ["1", "2"])
-        self.assertNotIn("dropout", row)
-        self.assertNotIn("run-dir", row)
+        self.assertEqual(set(cells), {"run", "a", "b"})
+        self.assertAlmostEqual(float(cells["a"]["test_acc"]), result["test_acc"], places=4)
+        self.assertEqual([cells[run]["lr"] for run in "ab"], ["0.02", "0.01"])
+        self.assertEqual([cells[run]["runs"] for run in "ab"], ["1", "2"])
+        self.assertNotIn("dropout", cells["run"])
+        self.assertNotIn("run-dir", cells["run"])
 
     def test_page(self):
         browser = shutil.which("chromium")
