@@ -21,9 +21,9 @@ namespace {
 
 Dataset dataset_of(const ModelDescription& model, const InferOptions& o) {
   Dataset data = load_dataset(o.data);
-  set_node_features(data, o.data, model);
   if (model.of_graphs() && !data.graph_offsets)
     data_fail("{}: graphs/offsets: missing, {} was trained on graphs", o.data, model.name);
+  set_node_features(data, o.data, model);
   require_features(data, o.data, "infer_qgnn");
   match_names(data, o.data, model);
   if (data.num_features() != model.num_features)

@@ -369,10 +369,11 @@ TEST_CASE_FIXTURE(EdgeFiles, "numbers with a decimal comma are read on request, 
   CHECK(weights(import(german, comma)) == F{3.5, 1.25});
   CHECK(weights(import("A B -3,5e1\nB C ,5\n",
                        {.text = {.decimal = Decimal::comma}, .columns = {.weight = "3"}})) == F{-35, 0.5});
-  CHECK(refused("A;B;1.250,5\n", {.text = {.decimal = Decimal::comma}, .columns = {.weight = "3"}}) ==
+  CHECK(refused("A;B;1.250,5\n",
+                {.header = Header::no, .text = {.decimal = Decimal::comma}, .columns = {.weight = "3"}}) ==
         "edges:1: \"1.250,5\" in column 3, expected a weight, finite and within float32");
   CHECK(
-      refused("A;B;3,5\n", {.columns = {.weight = "3"}}) ==
+      refused("A;B;3,5\n", {.header = Header::no, .columns = {.weight = "3"}}) ==
       "edges:1: \"3,5\" in column 3, expected a weight, finite and within float32 (--decimal comma: numbers "
       "have a decimal comma)");
 
