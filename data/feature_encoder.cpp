@@ -160,14 +160,15 @@ std::string different_fillings(const FeatureEncoder& found, const FeatureEncoder
   constexpr size_t kShown = 5;
   std::vector<std::string> differences;
   for (const ColumnEncoder& wanted : expected.columns) {
-    const auto own = std::find_if(found.columns.begin(), found.columns.end(),
-                                  [&](const ColumnEncoder& c) { return c.column == wanted.column; });
-    if (own == found.columns.end() || own->filling.empty() || own->filling.size() != wanted.filling.size())
+    const auto fitted = std::find_if(found.columns.begin(), found.columns.end(),
+                                     [&](const ColumnEncoder& c) { return c.column == wanted.column; });
+    if (fitted == found.columns.end() || fitted->filling.empty() ||
+        fitted->filling.size() != wanted.filling.size())
       continue;
     for (size_t k = 0; k < wanted.filling.size(); ++k) {
-      if (own->filling[k] == wanted.filling[k]) continue;
+      if (fitted->filling[k] == wanted.filling[k]) continue;
       differences.push_back(
-          fmt::format("{}: {}, not {}", excerpt(wanted.column), own->filling[k], wanted.filling[k]));
+          fmt::format("{}: {}, not {}", excerpt(wanted.column), fitted->filling[k], wanted.filling[k]));
       break;
     }
   }

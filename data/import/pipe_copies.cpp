@@ -20,10 +20,10 @@ namespace {
 }
 
 /// A file without a name.
-detail::Descriptor nameless_file(const std::string& of) {
+detail::Descriptor nameless_file(const std::string& path) {
   std::string name = (std::filesystem::temp_directory_path() / "adjoint-XXXXXX").string();
   detail::Descriptor file(::mkostemp(name.data(), O_CLOEXEC));
-  if (file.get() < 0) fail_to_copy(of, "a pipe, which cannot be copied to " + name);
+  if (file.get() < 0) fail_to_copy(path, "a pipe, which cannot be copied to " + name);
   ::unlink(name.c_str());
   return file;
 }

@@ -291,8 +291,8 @@ def files_to_predict_must_match():
     a = random_attr()
     data = write("both.h5", random_weight(), a)
     train("train_gat", data, "--checkpoint", "gat.h5")
-    to = ("--out", "out.csv")
-    predict = lambda checkpoint, path, status=0: run("predict", "--checkpoint", checkpoint, "--data", path, *to,
+    out = ("--out", "out.csv")
+    predict = lambda checkpoint, path, status=0: run("predict", "--checkpoint", checkpoint, "--data", path, *out,
                                                      status=status)
     expect(predict("gat.h5", data), "edges/weight is not used by gat")
     expect(predict("gat.h5", write("none.h5"), 1), "none.h5: edges: 0 edge attribute columns, trained on 3")

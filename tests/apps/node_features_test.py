@@ -99,25 +99,25 @@ with tempfile.TemporaryDirectory() as folder:
             if (program, kind) == ("qgnn", "learned"):
                 refused(["--node-features learned", "quantised"], "train_qgnn", bare, *few, *options_of(kind))
                 continue
-            made, read = place("made.h5"), place("read.h5")
-            succeeds("train_" + program, bare, *few, *more, *options_of(kind), "--predict", made)
+            generated, read = place("generated.h5"), place("read.h5")
+            succeeds("train_" + program, bare, *few, *more, *options_of(kind), "--predict", generated)
             succeeds("train_" + program, full, *few, *more, "--predict", read)
-            apart = np.abs(probabilities(made) - probabilities(read)).max()
+            apart = np.abs(probabilities(generated) - probabilities(read)).max()
             assert apart < 1e-4, (program, more, kind, apart)
 
     # A checkpoint keeps the choice: prediction, resuming, another graph.
     for kind in KINDS:
-        state, made, out = place("state.h5"), place("made.h5"), place("out.h5")
+        state, generated, out = place("state.h5"), place("generated.h5"), place("out.h5")
         common = [bare, "--hidden", 4, *options_of(kind)]
-        whole = succeeds("train_sage", *common, "--epochs", 6, "--predict", made)
+        whole = succeeds("train_sage", *common, "--epochs", 6, "--predict", generated)
         assert f"node features: {kind}, {features(kind, src, dst).shape[1]} column" in whole.stderr, whole.stderr
         assert "replace" not in whole.stderr
         succeeds("train_sage", *common, "--epochs", 3, "--checkpoint", state, "--quiet")
         succeeds("train_sage", *common, "--epochs", 6, "--resume", state, "--checkpoint", state, "--predict", out,
                  "--quiet")
-        assert (probabilities(made) == probabilities(out)).all(), kind
+        assert (probabilities(generated) == probabilities(out)).all(), kind
         succeeds("predict", bare, "--checkpoint", state, "--out", out, "--quiet")
-        assert np.abs(probabilities(made) - probabilities(out)).max() < 1e-6, kind
+        assert np.abs(probabilities(generated) - probabilities(out)).max() < 1e-6, kind
         if kind == "learned":
             refused(["other.h5", "another graph", "--node-features degree"], "predict", other, "--checkpoint", state,
                     "--out", out)

@@ -341,24 +341,26 @@ TEST_CASE_FIXTURE(EdgeFiles, "tab-separated numbers may have blanks, and unused 
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "a chosen text separates fields, with quotes, in all files") {
-  const auto by = [](std::string_view text) { return TextFormat{.separator = Separator(text)}; };
-  const FoundEdges movies = import("1::1193::5\n1::661::3\n", {.text = by("::"), .columns = {.weight = "3"}});
+  const auto separated = [](std::string_view text) { return TextFormat{.separator = Separator(text)}; };
+  const FoundEdges movies =
+      import("1::1193::5\n1::661::3\n", {.text = separated("::"), .columns = {.weight = "3"}});
   CHECK(movies.node_ids.to_vector<int64_t>() == std::vector<int64_t>{1, 1193, 661});
   CHECK(weights(movies) == F{5, 3});
   CHECK(movies.notes ==
         "edges: separated by \"::\"; edges from column 1 to column 2; weights from column 3; ids are "
         "integers from 1 to 1193\n");
-  const FoundEdges pipes = import("a | \"b | \"\"c\"\"\"|12\nb|  \"a\"  |3,\n", {.text = by("|")});
+  const FoundEdges pipes = import("a | \"b | \"\"c\"\"\"|12\nb|  \"a\"  |3,\n", {.text = separated("|")});
   CHECK(names(pipes) == Names{"a", "b | \"c\"", "b"});
-  CHECK(names(import("a | \"b\"\na | \"c | \n\"\n", {.text = by(" | ")})) == Names{"a", "b", "c | \n"});
-  CHECK(names(import("a,b\tc;\n", {.text = by("\t")})) == Names{"a,b", "c;"});
-  CHECK(names(import("a,b  c;\n", {.text = by("")})) == Names{"a,b", "c;"});
-  CHECK(names(import("a:b::c\n", {.text = by("::")})) == Names{"a:b", "c"});
-  CHECK(names(import("aSEPARATED BY 15b\n", {.text = by("SEPARATED BY 15")})) == Names{"a", "b"});
+  CHECK(names(import("a | \"b\"\na | \"c | \n\"\n", {.text = separated(" | ")})) ==
+        Names{"a", "b", "c | \n"});
+  CHECK(names(import("a,b\tc;\n", {.text = separated("\t")})) == Names{"a,b", "c;"});
+  CHECK(names(import("a,b  c;\n", {.text = separated("")})) == Names{"a,b", "c;"});
+  CHECK(names(import("a:b::c\n", {.text = separated("::")})) == Names{"a:b", "c"});
+  CHECK(names(import("aSEPARATED BY 15b\n", {.text = separated("SEPARATED BY 15")})) == Names{"a", "b"});
   CHECK(refused("1|2\n2|3\n") ==
         "edges:1: one column, expected two ids (--separator TEXT says what is between them)");
   EdgeListOptions both = with_features("id|size\na|1\nb|2\n");
-  both.text = by("|");
+  both.text = separated("|");
   CHECK(features(import("a|b\n", both)) == F{1, 2});
 }
 
