@@ -126,7 +126,7 @@ MEMBERS = {  # of what the text has named before: how such a quotation begins, a
     "gather(": "file_rows.gather(", "for_blocks(": "file_rows.for_blocks(", "rows(": "features.rows(", "to(": "features.to(",
     "fit(bits": "FeatureQuantization::fit(bits", "fit(kind": "FeatureScaling::fit(kind", "apply(": "scaling.apply(",
     "predict(": "trained.predict(", "embeddings(": "trained.embeddings(",
-    "missing_links(": "trained.missing_links(", "Module::to(": "module.to(", "nn::GATConv({": "nn::Model<nn::GATConv> conv({",
+    "Module::to(": "module.to(", "nn::GATConv({": "nn::Model<nn::GATConv> conv({",
 }
 used = set()
 
