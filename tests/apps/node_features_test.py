@@ -91,7 +91,9 @@ with tempfile.TemporaryDirectory() as folder:
     write(other, graph())
     few = ["--epochs", 3, "--dropout", 0, "--hidden", 4, "--features-scaling", "none", "--quiet"]
     programs = [("gcn", []), ("gcn", ["--loader", "cluster"]), ("gcn", ["--loader", "saint"]), ("gcn", ["--inductive"]),
-                ("sage", []), ("sage", ["--loader", "neighbor", "--batch-size", 8]), ("gat", []), ("gin", []),
+                ("sage", []), ("sage", ["--loader", "neighbor", "--batch-size", 8]), ("gat", []),
+                # A batch norm turns the rounding of gradients that are 0, of biases before it, into steps of Adam.
+                ("gin", ["--norm", "none"]),
                 ("agnn", []), ("transformer", []), ("qgnn", ["--bits", 32])]
     for kind in KINDS:
         write(full, (src, dst), features(kind, src, dst))
@@ -137,7 +139,7 @@ with tempfile.TemporaryDirectory() as folder:
     # Links and graphs.
     for kind in KINDS:
         linked = succeeds("train_link", bare, "--epochs", 2, "--node-features", kind, "--json")
-        assert json.loads(linked.stdout)["node_features"] == kind, linked.stdout
+        assert json.loads(linked.stdout.splitlines()[-1])["node_features"] == kind, linked.stdout
     many = place("many.h5")
     inner = rng.integers(0, NODES // 4, 100) * 4
     write(many, (inner + rng.integers(0, 4, 100), inner + rng.integers(0, 4, 100)), graphs=True)
