@@ -54,8 +54,8 @@ struct Given {
   EdgeListOptions edges;
   std::string ids = "auto", task = "node_class", header = "auto", node_headers = "auto",
               missing_ids = "error", comment, separator, decimal, missing_labels, impute, columns, without,
-              types, like;
-  bool has_comment = false, has_missing_labels = false;
+              types, like, weight_column;
+  bool has_comment = false, has_missing_labels = false, unweighted = false;
   std::shared_ptr<const SplitOptions> splits;
   std::vector<std::string> notes;
 
@@ -77,6 +77,13 @@ struct Given {
                     : missing_ids == "keep" ? MissingIds::keep
                                             : MissingIds::fail;
     o.header = header_of("header", header);
+    if ((!weight_column.empty() || unweighted) &&
+        (!o.columns.weight.empty() || !weight_column.empty() == unweighted))
+      usage_fail(
+          "--weight-column, --unweighted: older forms of --weight COLUMN and --weight none, expected one of "
+          "them");
+    if (unweighted) o.columns.weight = "none";
+    if (!weight_column.empty()) o.columns.weight = weight_column;
     if (has_comment) o.text.comment = comment;
     check_text(o.text);
     check_node_files(o.node_files);
@@ -198,6 +205,8 @@ Format edges_format(std::shared_ptr<const SplitOptions> splits) {
   add("target", column(o.columns.target), "the same for target ids (target, dst, to, tail, :END_ID, …)");
   add("weight", column(o.columns.weight),
       "column of edge weights (default: one called weight); none: no weights, also of a Matrix Market file");
+  add("weight-column", column(arguments->weight_column), "older name of --weight");
+  add("unweighted", po::bool_switch(&arguments->unweighted), "older name of --weight none");
   add("missing-ids", with_default(arguments->missing_ids),
       "lines whose source or target is empty, NA, nan, null, none, ? or \\N: error, drop, or keep (as a "
       "name)");

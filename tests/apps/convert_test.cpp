@@ -63,6 +63,10 @@ TEST_CASE("convert edges refuses conflicting options and compressed files") {
   CHECK(usage({"--impute", "mode"}, "--impute mode: expected mean, median or zero"));
   CHECK(usage({"--impute", "mean"}, "--impute: requires --features"));
   CHECK(usage({"--like", "old.h5"}, "--like: requires --features"));
+  CHECK(usage({"--weight-column", "1", "--weight", "2"},
+              "--weight-column, --unweighted: older forms of --weight"));
+  CHECK(usage({"--weight-column", "1", "--unweighted"},
+              "--weight-column, --unweighted: older forms of --weight"));
   const std::string table = files.put("t.csv", "id,f\na,1\n");
   for (const Words& more : {Words{"--impute", "mean"}, {"--columns", "f"}, {"--types", "f=number"}})
     CHECK(usage(joined({"--features", table, "--like", "old.h5"}, more),
@@ -124,4 +128,14 @@ TEST_CASE("a later table goes through what was fitted, from a dataset, a model a
   CHECK(mentions(predicted.err, {fmt::format("age: 0, not {} (convert --like uses its numbers)", filling)}));
   CHECK(fails_with(files.convert(kRing, {"--features", later, "--like", files.folder.file("none.h5")}), 1,
                    {"none.h5"}));
+}
+
+TEST_CASE("older names of options for weights are read") {
+  const Edges files;
+  const std::string weighted = "a,b,2\nb,a,3\n";
+  succeeds(files.convert(weighted, {"--weight-column", "3"}));
+  CHECK(load_dataset(files.folder.file("out.h5")).graph.edge_weight().to_vector<float>() ==
+        std::vector<float>{3, 2});  // by target
+  succeeds(files.convert("source,target,weight\na,b,2\nb,a,3\n", {"--unweighted"}));
+  CHECK_FALSE(load_dataset(files.folder.file("out.h5")).graph.edge_weight());
 }

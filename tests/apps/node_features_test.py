@@ -169,6 +169,16 @@ with tempfile.TemporaryDirectory() as folder:
     succeeds("predict", many, "--checkpoint", old, "--out", out, "--quiet")
     assert np.abs(probabilities(out) - probabilities(place("six.h5"))).max() < 1e-6
 
+    # Degrees tell nodes apart without options: divided by their own sums, all would be 1.
+    degree_only = place("degrees.h5")
+    write(degree_only, (src, dst), features("degree", src, dst))
+    few_standard = ["--epochs", 3, "--dropout", 0, "--quiet", "--norm", "none", "--predict"]
+    succeeds("train_gin", degree_only, *few_standard, place("a.h5"), "--features-scaling", "standard")
+    succeeds("train_gin", bare, *few_standard, place("b.h5"), "--node-features", "degree")
+    succeeds("train_gin", bare, *few_standard, place("c.h5"), "--node-features", "constant")
+    assert np.abs(probabilities(place("a.h5")) - probabilities(place("b.h5"))).max() < 1e-5
+    assert np.abs(probabilities(place("a.h5")) - probabilities(place("c.h5"))).max() > 1e-3
+
     # What replaces features says so; what cannot be is refused with the option that helps.
     replaced = succeeds("train_gcn", full, "--epochs", 1, "--node-features", "degree")
     assert f"they replace the {NODES} of " in replaced.stderr, replaced.stderr
