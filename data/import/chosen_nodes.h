@@ -12,8 +12,8 @@ namespace adj {
 
 /// The pairs of a text file, plain or gzip, as rows of `data`: one pair per line, with separators, quotes and
 /// comments as for edge lists (import_edge_list). A first line that names no node is a header if its names
-/// say which columns are source and target (edge_columns.h), or `chosen` are among them; without one these
-/// are the first two. Other columns are passed over. Pairs may repeat, be edges, or join a node with itself.
+/// say which columns are source and target (edge_columns.h); without one these are the first two. Other
+/// columns are passed over. Pairs may repeat, be edges, or join a node with itself.
 ///
 /// `notes`: a line on the format. Throws DataError naming file and line: an unknown node, another number of
 /// columns than in the first line, a file without pairs.
