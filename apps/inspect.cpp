@@ -58,16 +58,39 @@ std::vector<std::string> extras_of(const std::string& path) {
   return extras;
 }
 
+void fail_for(const std::vector<std::string>& problems, const std::string& path) {
+  const size_t wrong = problems.size();
+  if (wrong > 0) data_fail("{}: {} error{}", excerpt(path), wrong, wrong == 1 ? "" : "s");
+}
+
+void inspect_typed(const Options& o) {
+  if (!o.plot.empty() || o.tiles)
+    usage_fail("--plot, --tiles: {} has several types, expected a graph of one (convert typed takes one)",
+               excerpt(o.file));
+  const CheckedTypedDataset checked = check_typed_dataset(o.file);
+  o.json ? print_json(o.file, checked) : print_text(o.file, checked);
+  fail_for(checked.problems, o.file);
+}
+
+/// Whether the file says that it has several types; what cannot be read is reported as a graph.
+bool has_types(const std::string& path) {
+  try {
+    return is_typed_dataset(path);
+  } catch (const DataError&) {
+    return false;
+  }
+}
+
 void inspect(const Options& o) {
   RunFiles files;
   files.read("file", o.file);
   files.write("plot", o.plot);
+  if (has_types(o.file)) return inspect_typed(o);
   Report report{
       .path = o.file, .checked = check_dataset(o.file), .statistics = {}, .extras = {}, .notes = {}};
   report.statistics = statistics_of(report.checked.data);
   if (o.tiles && report.statistics.structure)
     report.statistics.tiles = tiles_of(report.checked.data.graph.in_edges());
-  const size_t wrong = report.checked.problems.size();
   if (report.checked.opened) {
     report.extras = extras_of(o.file);
     report.notes = notes_of(o.file, report.checked.data, report.statistics);
@@ -75,7 +98,7 @@ void inspect(const Options& o) {
   o.json ? print_json(report) : print_text(report);
   if (!o.plot.empty() && report.statistics.structure)
     replace_file(o.plot, svg(degree_chart(report.checked.data.name, *report.statistics.structure)));
-  if (wrong > 0) data_fail("{}: {} error{}", excerpt(o.file), wrong, wrong == 1 ? "" : "s");
+  fail_for(report.checked.problems, o.file);
 }
 
 }  // namespace

@@ -34,15 +34,22 @@ void Dataset::use_first_split() {
   train = val = test = Tensor::empty({0}, DType::i32, device());
 }
 
-Dataset Dataset::to(Device device) const {
-  Dataset moved = *this;
-  moved.graph = graph.to(device);
+ItemTable ItemTable::to(Device device) const {
+  ItemTable moved = *this;
   moved.x = x.to(device);
-  for (Tensor* tensor :
-       {&moved.y, &moved.train, &moved.val, &moved.test, &moved.graph_offsets, &moved.graph_y, &moved.part,
-        &moved.order, &moved.node_ids, &moved.node_names, &moved.node_name_offsets})
+  for (Tensor* tensor : {&moved.y, &moved.train, &moved.val, &moved.test, &moved.times, &moved.node_ids,
+                         &moved.node_names, &moved.node_name_offsets})
     *tensor = tensor->to(device);
   for (Split& split : moved.splits) split = split.to(device);
+  return moved;
+}
+
+Dataset Dataset::to(Device device) const {
+  Dataset moved = *this;
+  static_cast<ItemTable&>(moved) = ItemTable::to(device);
+  moved.graph = graph.to(device);
+  for (Tensor* tensor : {&moved.graph_offsets, &moved.graph_y, &moved.part, &moved.order})
+    *tensor = tensor->to(device);
   return moved;
 }
 

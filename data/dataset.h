@@ -1,8 +1,6 @@
 #pragma once
 
-#include <adjoint/data/feature_encoder.h>
-#include <adjoint/data/file_rows.h>
-#include <adjoint/graph/features.h>
+#include <adjoint/data/item_table.h>
 #include <adjoint/graph/graph.h>
 
 #include <span>
@@ -12,58 +10,22 @@
 
 namespace adj {
 
-enum class Task : uint8_t {
-  node_class,
-  node_multilabel,
-  node_regression,
-  graph_class,
-  graph_regression,
-  none
-};
-std::string_view name_of(Task task);
-/// Whether this is a task of labelled graphs.
-constexpr bool is_of_graphs(Task task) { return task == Task::graph_class || task == Task::graph_regression; }
-
-/// Node indices, int32, in any order, distinct; the parts are disjoint.
-struct Split {
-  Tensor train, val, test;
-
-  Split to(Device device) const { return {train.to(device), val.to(device), test.to(device)}; }
-};
-
 /// Contents of an HDF5 file of the schema (data/README.md): a graph, features, labels and splits.
-struct Dataset {
+struct Dataset : ItemTable {
   std::string name;
-  Task task = Task::none;
   bool undirected = false;  ///< as stated in the file; graph.is_symmetric() is computed from the edges
-  int64_t classes = 0;
-  /// One name per class or column of y, distinct, UTF-8; or empty.
-  std::vector<std::string> class_names;
-  Graph graph;  ///< with weights, and [M, E] edge features as the attribute "attr"
-  Features x;   ///< [N, F], optional
-  /// One name per column of x, distinct, UTF-8; or empty.
-  std::vector<std::string> feature_names;
-  /// How columns of a table became those of x; or empty.
-  FeatureEncoder encoder;
-  /// Instead of `x`: features left in the file (LoadOptions), on whatever device the rest is.
-  FileRows x_in_file;
-  Tensor y;  ///< int32 [N], -1: unlabelled; or float32 [N, T] (multilabel, regression), NaN: unlabelled;
-             ///< optional
-  int64_t unlabelled = 0;  ///< nodes (or graphs, by the task) without any label; in no split
-  std::vector<Split> splits;
-  Tensor train, val, test;  ///< the current split: splits[0] after loading, empty if there is none
+  Graph graph;  ///< with weights; float32 [M, E] edge features as the attribute "attr", and int64 [M]
+                ///< times, as of nodes, as "time"
+  /// As feature_names and encoder, of the edges' "attr".
+  std::vector<std::string> attr_names;
+  FeatureEncoder attr_encoder;
   Tensor graph_offsets;     ///< int64 [G + 1] for a file with many graphs, optional
   Tensor graph_y;           ///< as y, per graph
   Tensor part;              ///< int32 [N], 0 to N - 1: a node partition (graph/order/partition.h), optional
   Tensor order;  ///< int32 [N] for reordered nodes: node i is node order[i] of the original dataset
                  ///< (data/reordered.h); absent in the original order
-  /// Original node identifiers, if not the node numbers: int64 [N] ids, optional; or names, uint8,
-  /// concatenated, with int64 [N + 1] offsets.
-  Tensor node_ids;
-  Tensor node_names, node_name_offsets;
 
   int64_t num_nodes() const { return graph.num_nodes(); }
-  int64_t num_features() const { return x ? x.cols() : x_in_file.cols(); }
   /// Number of classes, or of columns of y.
   int64_t num_classes() const;
   Device device() const { return graph.device(); }

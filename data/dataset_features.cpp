@@ -24,21 +24,26 @@ void DatasetReader::read_feature_names() {
 }
 
 void DatasetReader::read_encoder() {
-  const std::string path = "nodes/x_encoder";
-  if (!file_.has(path)) return;
+  data_.encoder = encoder_at("nodes/x_encoder", data_.x || data_.x_in_file ? data_.num_features() : kAny,
+                             data_.feature_names);
+}
+
+FeatureEncoder DatasetReader::encoder_at(const std::string& path, int64_t features,
+                                         const std::vector<std::string>& names) {
+  FeatureEncoder encoder;
+  if (!file_.has(path)) return encoder;
   problems_.attempt(path, [&] {
-    const bool known = data_.x || data_.x_in_file;
     const Tensor bytes = file_.tensor(path, {DType::u8}, {kAny});
     const std::string_view json(reinterpret_cast<const char*>(bytes.data<uint8_t>()),
                                 static_cast<size_t>(bytes.numel()));
-    FeatureEncoder encoder = FeatureEncoder::parse(json, fmt::format("{}: {}", excerpt(file_.file()), path),
-                                                   known ? data_.num_features() : kLargest);
-    if (known)
-      if (const std::string problem = problem_of_encoder(encoder, data_.num_features(), data_.feature_names);
-          !problem.empty())
+    FeatureEncoder found = FeatureEncoder::parse(json, fmt::format("{}: {}", excerpt(file_.file()), path),
+                                                 features == kAny ? kLargest : features);
+    if (features != kAny)
+      if (const std::string problem = problem_of_encoder(found, features, names); !problem.empty())
         file_.fail(path, "{}", problem);
-    data_.encoder = std::move(encoder);
+    encoder = std::move(found);
   });
+  return encoder;
 }
 
 // Uses a separate reader, so that no HDF5 process runs during training.

@@ -5,33 +5,40 @@
 #include <algorithm>
 #include <filesystem>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace adj::detail {
 
-namespace {
+int64_t read_version(const H5Reader& file, Problems& problems) {
+  constexpr int64_t kLatest = 2;
+  int64_t version = 0;
+  problems.attempt("attribute format", [&] {
+    if (const std::string format = file.text("", "format"); format != "adjoint.graph")
+      file.fail("attribute format", "\"{}\", expected \"adjoint.graph\"", format);
+  });
+  problems.attempt("attribute version", [&] {
+    const int64_t number = file.integer("", "version");
+    if (number < 1 || number > kLatest)
+      file.fail("attribute version", "{}, expected 1 or {}{}", number, kLatest,
+                number > kLatest ? ": written for a newer Adjoint" : "");
+    version = number;
+  });
+  return version;
+}
 
-constexpr int64_t kVersion = 1;
-
-}  // namespace
+std::string read_dataset_name(const H5Reader& file) {
+  return utf8_name(file.has_attribute("", "name") ? file.text("", "name")
+                                                  : std::filesystem::path(file.file()).stem().string());
+}
 
 void DatasetReader::read_header() {
-  problems_.attempt("attribute format", [&] {
-    if (const std::string format = file_.text("", "format"); format != "adjoint.graph")
-      file_.fail("attribute format", "\"{}\", expected \"adjoint.graph\"", format);
-  });
-  problems_.attempt("attribute version", [&] {
-    if (const int64_t version = file_.integer("", "version"); version != kVersion)
-      file_.fail("attribute version", "{}, expected {}{}", version, kVersion,
-                 version > kVersion ? ": written for a newer Adjoint" : "");
-  });
+  if (read_version(file_, problems_) == 2)
+    problems_.say("attribute version",
+                  "2, a file of several types of nodes or edges, expected 1, a graph (convert typed FILE OUT "
+                  "--edges TYPE takes the graph of one type of edges)");
   problems_.attempt("attribute num_nodes", [&] { read_num_nodes(); });
   problems_.attempt("attribute task", [&] { read_task(); });
-  problems_.attempt("attribute name", [&] {
-    data_.name =
-        utf8_name(file_.has_attribute("", "name") ? file_.text("", "name")
-                                                  : std::filesystem::path(file_.file()).stem().string());
-  });
+  problems_.attempt("attribute name", [&] { data_.name = read_dataset_name(file_); });
   problems_.attempt("attribute undirected", [&] {
     data_.undirected = file_.has_attribute("", "undirected") && file_.integer("", "undirected") != 0;
   });
@@ -47,16 +54,22 @@ void DatasetReader::read_num_nodes() {
 
 void DatasetReader::read_task() {
   const std::string text = file_.text("", "task");
+  const std::string_view prefix = edges_ ? "edge_" : "node_";
+  std::vector<std::string> known;
   for (Task task : {Task::node_class, Task::node_multilabel, Task::node_regression, Task::graph_class,
-                    Task::graph_regression, Task::none})
-    if (text == name_of(task)) {
+                    Task::graph_regression, Task::none}) {
+    if (typed_ && is_of_graphs(task)) continue;
+    std::string name(name_of(task));
+    if (name.starts_with("node_")) name.replace(0, 5, prefix);
+    if (text == name) {
       data_.task = task;
       return;
     }
-  file_.fail("attribute task",
-             "\"{}\", expected node_class, node_multilabel, node_regression, graph_class, graph_regression "
-             "or none",
-             text);
+    known.push_back(name);
+  }
+  const std::string last = known.back();
+  known.pop_back();
+  file_.fail("attribute task", "\"{}\", expected {} or {}", text, fmt::join(known, ", "), last);
 }
 
 void DatasetReader::read_classes() {
@@ -70,7 +83,7 @@ void DatasetReader::read_classes() {
 }
 
 /// Before any allocation of that size: a few bytes can declare any number of nodes.
-void DatasetReader::check_nodes() {
+void DatasetReader::check_nodes(int64_t edges) {
   bool counted = false;
   const auto expect = [&](const char* path, int64_t rows) {
     problems_.attempt(path, [&] {
@@ -88,15 +101,20 @@ void DatasetReader::check_nodes() {
   expect("nodes/part", *nodes_);
   expect("nodes/order", *nodes_);
   expect("nodes/id", *nodes_);
+  expect("nodes/time", *nodes_);
   expect("nodes/name_offsets", *nodes_ + 1);
   if (counted) return;
+  if (*nodes_ <= most_bare_nodes(edges)) return;
+  problems_.say("attribute num_nodes", "{}, but nothing in the file has that many nodes", *nodes_);
+  nodes_.reset();
+}
+
+int64_t DatasetReader::count_edges() {
   int64_t edges = 0;
   problems_.attempt("edges/src", [&] {
     if (file_.has("edges/src") && !file_.shape("edges/src").empty()) edges = file_.shape("edges/src")[0];
   });
-  if (*nodes_ <= most_bare_nodes(edges)) return;
-  problems_.say("attribute num_nodes", "{}, but nothing in the file has that many nodes", *nodes_);
-  nodes_.reset();
+  return edges;
 }
 
 }  // namespace adj::detail

@@ -19,20 +19,25 @@ constexpr std::string_view kFinite = "finite numbers";
 class Expectation {
  public:
   /// `nodes` and `edges`: of the graph, or of one to be made.
-  Expectation(const Dataset& data, const std::string& path, int64_t nodes, int64_t edges)
-      : data_(data), path_(path), nodes_(nodes), edges_(edges) {}
+  Expectation(const Dataset& data, const std::string& path, int64_t nodes, int64_t edges,
+              const ItemPaths& paths = {})
+      : data_(data), path_(path), nodes_(nodes), edges_(edges), paths_(paths) {}
 
   void check() const {
     check_counts();
     if (data_.name.find('\0') != std::string::npos)  // HDF5 ends it there
       fail("attribute name", "a NUL byte, expected a name without one");
-    if (data_.x) check_features();
     check_edges();
     check_graphs();
+    check_items();
+  }
+
+  /// What needs no graph either, of items of one type.
+  void check_items() const {
+    if (data_.x) check_features();
     check_labels();
     check_class_names();
-    check_feature_names();
-    check_encoder();
+    check_names("nodes/x", data_.num_features(), data_.feature_names, data_.encoder);
     check_nodes();
     for (size_t k = 0; k < data_.splits.size(); ++k) check_split(k);
   }
@@ -47,6 +52,7 @@ class Expectation {
                                             {"nodes/part", &data_.part, nodes_},
                                             {"nodes/order", &data_.order, nodes_},
                                             {"nodes/id", &data_.node_ids, nodes_},
+                                            {"nodes/time", &data_.times, nodes_},
                                             {"nodes/name_offsets", &data_.node_name_offsets, nodes_ + 1}})
       if (*list && (list->dims() == 0 || list->size(0) != rows))
         fail(place, "{}, expected {} rows", list->str(), rows);
@@ -57,7 +63,7 @@ class Expectation {
  private:
   template <class... Args>
   [[noreturn]] void fail(std::string_view place, fmt::format_string<Args...> format, Args&&... args) const {
-    data_fail("{}: {}: {}", excerpt(path_), place, fmt::format(format, std::forward<Args>(args)...));
+    data_fail("{}: {}: {}", excerpt(path_), paths_.place(place), fmt::format(format, std::forward<Args>(args)...));
   }
 
   bool of_graphs() const { return is_of_graphs(data_.task); }
@@ -65,7 +71,7 @@ class Expectation {
   const Tensor& labels() const { return data_.labels(); }
   bool lists_nodes() const {
     return (data_.x && (data_.x.is_sparse() || data_.x.cols() > 0)) || (data_.y && data_.y.numel() > 0) ||
-           data_.part || data_.order || data_.node_ids || data_.node_name_offsets;
+           data_.part || data_.order || data_.node_ids || data_.node_name_offsets || data_.times;
   }
 
   /// Fails at the first value for which good(value, position) is false. A GPU's are copied block by block.
@@ -122,6 +128,10 @@ class Expectation {
     check_finite("edges/weight", data_.graph.edge_weight());
     for (const auto& [name, attribute] : data_.graph.edge_attributes())
       if (is_floating(attribute.dtype())) check_finite("edges/" + name, attribute);
+    const EdgeAttributes& attributes = data_.graph.edge_attributes();
+    const auto attr = attributes.find("attr");
+    check_names("edges/attr", attr == attributes.end() ? 0 : attr->second.size(1), data_.attr_names,
+                data_.attr_encoder);
   }
 
   void check_graphs() const {
@@ -180,21 +190,23 @@ class Expectation {
       fail(place, "{}", problem);
   }
 
-  void check_feature_names() const {
-    if (data_.feature_names.empty()) return;
-    if (const int64_t count = std::ssize(data_.feature_names); count != data_.num_features())
-      fail("nodes/x_names", "{} names, expected {}", count, data_.num_features());
-    if (const std::string problem = problem_of_names(data_.feature_names, "column"); !problem.empty())
-      fail("nodes/x_names", "{}", problem);
-  }
-
-  void check_encoder() const {
-    if (data_.encoder.empty()) return;
-    const std::string problem = problem_of_encoder(data_.encoder, data_.num_features(), data_.feature_names);
-    if (!problem.empty()) fail("nodes/x_encoder", "{}", problem);
+  /// Names and encoder of the columns of a dataset.
+  void check_names(const std::string& place, int64_t columns, const std::vector<std::string>& names,
+                   const FeatureEncoder& encoder) const {
+    if (!names.empty()) {
+      if (std::ssize(names) != columns)
+        fail(place + "_names", "{} names, expected {}", names.size(), columns);
+      if (const std::string problem = problem_of_names(names, "column"); !problem.empty())
+        fail(place + "_names", "{}", problem);
+    }
+    if (encoder.empty()) return;
+    if (const std::string problem = problem_of_encoder(encoder, columns, names); !problem.empty())
+      fail(place + "_encoder", "{}", problem);
   }
 
   void check_nodes() const {
+    if (data_.times && data_.times.dtype() != DType::i64)
+      fail("nodes/time", "{}, expected int64", data_.times.str());
     check_range("nodes/part", data_.part, 0, nodes_);
     if (data_.node_names)
       check_offsets("nodes/name_offsets", data_.node_name_offsets, data_.node_names.numel());
@@ -235,6 +247,7 @@ class Expectation {
   const Dataset& data_;
   const std::string& path_;
   int64_t nodes_, edges_;
+  ItemPaths paths_;
 };
 
 Expectation expectation(const Dataset& data, const std::string& path) {
@@ -244,6 +257,15 @@ Expectation expectation(const Dataset& data, const std::string& path) {
 }  // namespace
 
 void expect_loadable(const Dataset& data, const std::string& path) { expectation(data, path).check(); }
+
+void expect_loadable(const ItemTable& items, int64_t rows, int64_t edges, const ItemPaths& paths,
+                     const std::string& path) {
+  Dataset alone;
+  static_cast<ItemTable&>(alone) = items;
+  const Expectation expectation(alone, path, rows, edges, paths);
+  expectation.check_counts();
+  expectation.check_items();
+}
 
 }  // namespace adj::detail
 

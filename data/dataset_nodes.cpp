@@ -6,12 +6,17 @@ namespace adj::detail {
 void DatasetReader::read_nodes() {
   if (file_.has("nodes/id")) data_.node_ids = values_.integers("nodes/id", extent("nodes/id", nodes_));
   read_names();
+  read_times();
   if (file_.has("nodes/part"))
     data_.part = values_.indices("nodes/part", extent("nodes/part", nodes_), nodes_.value_or(kLargest));
   if (file_.has("nodes/order")) {
     data_.order = values_.indices("nodes/order", extent("nodes/order", nodes_), nodes_.value_or(kLargest));
     if (data_.order && nodes_ && sound({"nodes/order"})) check_order(data_.order);
   }
+}
+
+void DatasetReader::read_times() {
+  if (file_.has("nodes/time")) data_.times = values_.integers("nodes/time", extent("nodes/time", nodes_));
 }
 
 void DatasetReader::read_names() {

@@ -17,17 +17,32 @@ H5Reader::Wanted words(const char* text) {
 
 const H5Reader::Wanted detail::kSchema = words(
     "@format @version @name @num_nodes @num_classes @task @undirected "
-    "edges/src edges/dst edges/weight edges/attr "
+    "edges/src edges/dst edges/weight edges/attr edges/attr_names edges/attr_names_offsets "
+    "edges/attr_encoder edges/time "
     "nodes/x nodes/x_indptr nodes/x_indices nodes/x_data nodes@x_cols nodes/x_names nodes/x_names_offsets "
     "nodes/x_encoder "
-    "nodes/y nodes/part nodes/order "
+    "nodes/y nodes/part nodes/order nodes/time "
     "nodes/id nodes/name nodes/name_offsets nodes/class_names nodes/class_names_offsets "
     "graphs/offsets graphs/y graphs/class_names graphs/class_names_offsets "
     "splits/train splits/val splits/test splits/*/train splits/*/val splits/*/test");
 
+const H5Reader::Wanted detail::kTypedSchema = words(
+    "@format @version @name "
+    "nodes/*@name nodes/*@num_nodes nodes/*@num_classes nodes/*@task nodes/*@x_cols "
+    "nodes/*/x nodes/*/x_indptr nodes/*/x_indices nodes/*/x_data nodes/*/x_names nodes/*/x_names_offsets "
+    "nodes/*/x_encoder nodes/*/y nodes/*/time nodes/*/id nodes/*/name nodes/*/name_offsets "
+    "nodes/*/class_names nodes/*/class_names_offsets "
+    "nodes/*/splits/train nodes/*/splits/val nodes/*/splits/test "
+    "nodes/*/splits/*/train nodes/*/splits/*/val nodes/*/splits/*/test "
+    "edges/*@source edges/*@name edges/*@target edges/*@num_classes edges/*@task "
+    "edges/*/src edges/*/dst edges/*/weight edges/*/attr edges/*/attr_names edges/*/attr_names_offsets "
+    "edges/*/attr_encoder edges/*/y edges/*/time edges/*/class_names edges/*/class_names_offsets "
+    "edges/*/splits/train edges/*/splits/val edges/*/splits/test "
+    "edges/*/splits/*/train edges/*/splits/*/val edges/*/splits/*/test");
+
 Dataset detail::DatasetReader::read() {
   read_header();
-  check_nodes();
+  check_nodes(count_edges());
   read_graphs();
   read_edges();
   read_features();
@@ -37,6 +52,40 @@ Dataset detail::DatasetReader::read() {
   read_class_names();
   read_nodes();
   read_splits();
+  remove_invalid();
+  problems_.finish();
+  return std::move(data_);
+}
+
+ItemTable detail::DatasetReader::read_nodes_alone(int64_t edges) {
+  typed_ = true;
+  problems_.attempt("attribute num_nodes", [&] { read_num_nodes(); });
+  return read_items(edges);
+}
+
+ItemTable detail::DatasetReader::read_edges_alone(int64_t count) {
+  typed_ = edges_ = true;
+  nodes_ = count;
+  return read_items(count);
+}
+
+ItemTable detail::DatasetReader::read_items(int64_t edges) {
+  if (file_.has_attribute("", "task")) problems_.attempt("attribute task", [&] { read_task(); });
+  problems_.attempt("attribute num_classes", [&] { read_classes(); });
+  check_nodes(edges);
+  read_features();
+  read_feature_names();
+  read_encoder();
+  read_labels();
+  read_class_names();
+  read_nodes();
+  read_splits();
+  remove_invalid();
+  problems_.finish();
+  return std::move(static_cast<ItemTable&>(data_));
+}
+
+void detail::DatasetReader::remove_invalid() {
   // Labels with single errors were still needed to find unlabelled nodes.
   if (problems_.in("nodes/y")) data_.y = {};
   if (problems_.in("graphs/y")) data_.graph_y = {};
@@ -45,8 +94,6 @@ Dataset detail::DatasetReader::read() {
   if (problems_.in("nodes/order")) data_.order = {};
   if (problems_.in("nodes/name") || problems_.in("nodes/name_offsets"))
     data_.node_names = data_.node_name_offsets = {};
-  problems_.finish();
-  return std::move(data_);
 }
 
 Dataset detail::DatasetReader::read_encoders() {

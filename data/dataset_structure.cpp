@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace adj::detail {
 
 void DatasetReader::read_graphs() {
@@ -29,9 +31,15 @@ void DatasetReader::read_edges() {
   if (file_.has("edges/weight")) weight = values_.floats("edges/weight", {edges});
   EdgeAttributes attributes;
   if (file_.has("edges/attr")) attributes.emplace("attr", values_.floats("edges/attr", {edges, kAny}));
+  if (file_.has("edges/time")) attributes.emplace("time", values_.integers("edges/time", edges));
+  const auto attr = attributes.find("attr");
+  const int64_t columns = attr != attributes.end() && attr->second ? attr->second.size(1) : kAny;
+  data_.attr_names = names_at("edges/attr_names", columns, "column");
+  data_.attr_encoder = encoder_at("edges/attr_encoder", columns, data_.attr_names);
   if (!nodes_ || !sound({"edges/src", "edges/dst"})) return;
   if (!sound({"edges/weight"})) weight = {};
-  if (!sound({"edges/attr"})) attributes.clear();
+  for (const std::string_view name : {"attr", "time"})
+    if (!sound({fmt::format("edges/{}", name)})) attributes.erase(attributes.find(name));
   data_.graph = Graph::from_coo(*nodes_, src, dst, weight, attributes);
 }
 

@@ -1,5 +1,6 @@
 #include <adjoint/data/dataset.h>
 #include <adjoint/data/dataset_splits.h>
+#include <adjoint/data/detail/item_paths.h>
 #include <adjoint/data/detail/loadable.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/hdf5_file.h>
@@ -11,23 +12,35 @@ namespace adj {
 
 namespace {
 
-void write_features(H5Writer& file, const Features& x) {
-  if (!x) return;
-  if (!x.is_sparse()) {
-    file.write("nodes/x", x.to_dense().to(DType::f32));
-    return;
-  }
-  const SparseMatrix& sparse = x.sparse();
-  file.attribute("nodes", "x_cols", sparse.cols());
-  file.write("nodes/x_indptr", sparse.relation().csr().offsets);
-  file.write("nodes/x_indices", sparse.relation().csr().indices);
-  file.write("nodes/x_data",
-             sparse.values() ? sparse.values().to(DType::f32) : Tensor::full({sparse.entries()}, 1.0));
+/// Of the columns of the dataset at `path`.
+void write_column_names(H5Writer& file, const std::string& path, const std::vector<std::string>& names,
+                        const FeatureEncoder& encoder) {
+  if (!names.empty()) detail::write_names(file, path + "_names", names);
+  if (encoder.empty()) return;
+  const std::string json = encoder.json();
+  file.write(path + "_encoder", Tensor::from(std::vector<uint8_t>(json.begin(), json.end())));
 }
 
-void write_splits(H5Writer& file, const std::vector<Split>& splits) {
+/// The features, and their names and encoder.
+void write_features(H5Writer& file, const ItemTable& items, const detail::ItemPaths& paths) {
+  const auto at = [&](std::string_view path) { return paths.path(path); };
+  const Features& x = items.x;
+  if (x && !x.is_sparse()) {
+    file.write(at("nodes/x"), x.to_dense().to(DType::f32));
+  } else if (x) {
+    const SparseMatrix& sparse = x.sparse();
+    file.attribute(at("nodes"), "x_cols", sparse.cols());
+    file.write(at("nodes/x_indptr"), sparse.relation().csr().offsets);
+    file.write(at("nodes/x_indices"), sparse.relation().csr().indices);
+    file.write(at("nodes/x_data"),
+               sparse.values() ? sparse.values().to(DType::f32) : Tensor::full({sparse.entries()}, 1.0));
+  }
+  write_column_names(file, at("nodes/x"), items.feature_names, items.encoder);
+}
+
+void write_splits(H5Writer& file, const std::vector<Split>& splits, const detail::ItemPaths& paths = {}) {
   for (size_t k = 0; k < splits.size(); ++k) {
-    const std::string group = k == 0 ? "splits" : fmt::format("splits/{}", k);
+    const std::string group = paths.path(k == 0 ? "splits" : fmt::format("splits/{}", k));
     file.write(group + "/train", splits[k].train);
     file.write(group + "/val", splits[k].val);
     file.write(group + "/test", splits[k].test);
@@ -35,7 +48,7 @@ void write_splits(H5Writer& file, const std::vector<Split>& splits) {
 }
 
 /// Multilabel targets are stored as bits, unless some are missing.
-Tensor stored_labels(const Dataset& dataset) {
+Tensor stored_labels(const ItemTable& dataset) {
   if (dataset.task != Task::node_multilabel) return dataset.y;
   const std::vector<float> y = dataset.y.to(DType::f32).to_vector<float>();
   const bool missing = std::any_of(y.begin(), y.end(), [](float label) { return std::isnan(label); });
@@ -44,14 +57,30 @@ Tensor stored_labels(const Dataset& dataset) {
 
 }  // namespace
 
+void detail::write_items(H5Writer& file, const ItemTable& items, const ItemPaths& paths) {
+  const auto at = [&](std::string_view path) { return paths.path(path); };
+  write_features(file, items, paths);
+  if (items.y) file.write(at("nodes/y"), stored_labels(items));
+  if (items.times) file.write(at("nodes/time"), items.times);
+  if (items.node_ids) file.write(at("nodes/id"), items.node_ids);
+  if (items.node_names) {
+    file.write(at("nodes/name"), items.node_names);
+    file.write(at("nodes/name_offsets"), items.node_name_offsets);
+  }
+  if (!items.class_names.empty()) write_names(file, at(class_names_path(items.task)), items.class_names);
+  write_splits(file, items.splits, paths);
+}
+
 void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
   ADJ_CHECK(dataset.graph, "save_dataset {}: the dataset has no graph", path);
   ADJ_CHECK(!dataset.x_in_file, "save_dataset {}: the features are left in {}, expected them in memory", path,
             dataset.x_in_file.str());
   for (const auto& [name, attribute] : dataset.graph.edge_attributes())
-    ADJ_CHECK(name == "attr" && attribute.dims() == 2 && attribute.dtype() == DType::f32,
-              "save_dataset {}: edge attribute \"{}\" {}, the schema has one, \"attr\", float32 [M, E]", path,
-              name, attribute.str());
+    ADJ_CHECK((name == "attr" && attribute.dims() == 2 && attribute.dtype() == DType::f32) ||
+                  (name == "time" && attribute.dims() == 1 && attribute.dtype() == DType::i64),
+              "save_dataset {}: edge attribute \"{}\" {}, the schema has \"attr\", float32 [M, E], and "
+              "\"time\", int64 [M]",
+              path, name, attribute.str());
   detail::expect_loadable(dataset, path);
   H5Writer file(path, gzip);
   file.attribute("", "format", std::string("adjoint.graph"));
@@ -69,25 +98,12 @@ void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
   for (const auto& [name, attribute] : dataset.graph.edge_attributes())
     file.write("edges/" + name, attribute);
 
-  write_features(file, dataset.x);
-  if (!dataset.feature_names.empty()) detail::write_names(file, "nodes/x_names", dataset.feature_names);
-  if (!dataset.encoder.empty()) {
-    const std::string json = dataset.encoder.json();
-    file.write("nodes/x_encoder", Tensor::from(std::vector<uint8_t>(json.begin(), json.end())));
-  }
-  if (dataset.y) file.write("nodes/y", stored_labels(dataset));
+  write_column_names(file, "edges/attr", dataset.attr_names, dataset.attr_encoder);
+  detail::write_items(file, dataset);
   if (dataset.part) file.write("nodes/part", dataset.part);
   if (dataset.order) file.write("nodes/order", dataset.order);
-  if (dataset.node_ids) file.write("nodes/id", dataset.node_ids);
-  if (dataset.node_names) {
-    file.write("nodes/name", dataset.node_names);
-    file.write("nodes/name_offsets", dataset.node_name_offsets);
-  }
-  write_splits(file, dataset.splits);
   if (dataset.graph_offsets) file.write("graphs/offsets", dataset.graph_offsets);
   if (dataset.graph_y) file.write("graphs/y", dataset.graph_y);
-  if (!dataset.class_names.empty())
-    detail::write_names(file, detail::class_names_path(dataset.task), dataset.class_names);
   file.commit();
 }
 

@@ -37,6 +37,11 @@ class H5Reader {
   static H5Reader from_image(std::span<const std::byte> image, const std::string& name,
                              const Wanted& wanted = {"**"});
 
+  /// The same file under other paths: an object is looked for at path(its path), and messages say place(their
+  /// place).
+  using Rename = std::function<std::string(std::string_view)>;
+  H5Reader renamed(Rename path, Rename place) const;
+
   const std::string& file() const;
   /// Its size.
   int64_t file_bytes() const;
@@ -103,6 +108,7 @@ class H5Reader {
   const T& attribute(std::string_view object, std::string_view name, std::string_view expected) const;
 
   std::shared_ptr<const Impl> impl_;
+  Rename path_ = {}, place_ = {};  // empty: as they are
 };
 
 /// Writes an HDF5 file atomically: it appears under its name, complete and on disk, at commit(), replacing an

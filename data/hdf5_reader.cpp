@@ -174,11 +174,19 @@ const std::string& H5Reader::file() const { return impl_->name; }
 int64_t H5Reader::file_bytes() const { return static_cast<int64_t>(impl_->file_bytes); }
 
 void H5Reader::fail_with(std::string_view place, const std::string& message) const {
-  data_fail("{}: {}: {}", excerpt(file()), excerpt(place), excerpt(message));
+  data_fail("{}: {}: {}", excerpt(file()), excerpt(place_ ? place_(place) : std::string(place)),
+            excerpt(message));
+}
+
+H5Reader H5Reader::renamed(Rename path, Rename place) const {
+  H5Reader reader(impl_);
+  reader.path_ = std::move(path);
+  reader.place_ = std::move(place);
+  return reader;
 }
 
 const H5Reader::Object* H5Reader::find(std::string_view path) const {
-  const auto found = impl_->objects.find(path);
+  const auto found = path_ ? impl_->objects.find(path_(path)) : impl_->objects.find(path);
   return found == impl_->objects.end() ? nullptr : &found->second;
 }
 
@@ -191,7 +199,8 @@ bool H5Reader::is_group(std::string_view path) const {
 
 std::vector<std::string> H5Reader::children(std::string_view group) const {
   std::vector<std::string> names;
-  const std::string prefix = group.empty() ? "" : std::string(group) + "/";
+  const std::string parent = path_ ? path_(group) : std::string(group);
+  const std::string prefix = parent.empty() ? "" : parent + "/";
   for (const auto& [path, object] : impl_->objects)
     if (path.size() > prefix.size() && path.starts_with(prefix) &&
         path.find('/', prefix.size()) == std::string::npos)

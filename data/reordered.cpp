@@ -59,6 +59,7 @@ Dataset reordered(const Dataset& data, const Tensor& order) {
   result.x = gathered(data.x, nodes, position);
   result.y = gathered(data.y, nodes);
   result.part = gathered(data.part, nodes);
+  result.times = gathered(data.times, nodes);
   result.node_ids = gathered(data.node_ids, nodes);
   if (data.node_names) {
     const auto [names, offsets] = detail::gathered({data.node_names, data.node_name_offsets}, nodes);

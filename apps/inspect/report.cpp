@@ -45,6 +45,14 @@ double fill(const Dataset& data, const FeatureSummary& f) {
   return cells(data) > 0.0 ? static_cast<double>(f.not_zero) / cells(data) : 0.0;
 }
 
+/// ", named age, income, …": the first few; or nothing.
+std::string named(const std::vector<std::string>& names) {
+  std::vector<std::string> texts;
+  for (size_t k = 0; k < std::min(names.size(), kClasses); ++k) texts.push_back(excerpt(names[k]));
+  if (texts.empty()) return "";
+  return fmt::format(", named {}{}", fmt::join(texts, ", "), names.size() > texts.size() ? ", …" : "");
+}
+
 void print_structure(const Dataset& data, const StructureStatistics& s) {
   line("nodes", fmt::format("{}, {} isolated", data.num_nodes(), s.isolated));
   line("edges", fmt::format("{} directed, {} self-loops, {} parallel", data.graph.num_edges(), s.self_loops,
@@ -65,7 +73,9 @@ void print_structure(const Dataset& data, const StructureStatistics& s) {
     line("weights", "none");
   }
   for (const auto& [name, attribute] : data.graph.edge_attributes())
-    line("attributes", fmt::format("{} columns per edge", attribute.size(1)));
+    line("attributes", name == "attr"
+                           ? fmt::format("{} columns per edge{}", attribute.size(1), named(data.attr_names))
+                           : fmt::format("{} of each edge", name));
 }
 
 /// Name of a class or a column of labels, or its number.
@@ -95,20 +105,11 @@ void print_labels(const Dataset& data, const LabelStatistics& l) {
                                 called(data, static_cast<int64_t>(k)), l.ranges.size()));
 }
 
-/// "named age, income, …": the first few.
-std::string names_of_columns(const Dataset& data) {
-  std::vector<std::string> texts;
-  for (size_t k = 0; k < std::min(data.feature_names.size(), kClasses); ++k)
-    texts.push_back(excerpt(data.feature_names[k]));
-  return fmt::format("named {}{}", fmt::join(texts, ", "),
-                     data.feature_names.size() > texts.size() ? ", …" : "");
-}
-
 void print_features(const Dataset& data, const FeatureSummary& f) {
   line("features", fmt::format("{} {}, {:.4g} % not zero, {:.4g} % negative", data.x.cols(),
                                data.x.is_sparse() ? "sparse" : "dense", 100.0 * fill(data, f),
                                100.0 * static_cast<double>(f.negative) / std::max(1.0, cells(data))));
-  if (!data.feature_names.empty()) line("", names_of_columns(data));
+  if (!data.feature_names.empty()) line("", named(data.feature_names).substr(2));
   line("",
        fmt::format("training uses them {} (--features-scaling auto)",
                    f.is_bag_of_words() ? "with rows divided by their sums, as they look like a bag of words"
@@ -204,8 +205,8 @@ std::string json_structure(const Dataset& data, const StructureStatistics& s) {
       R"("weights": {}, "edge_attributes": {}, "in_degree": {}, "out_degree": {}, )",
       data.graph.num_edges(), s.symmetric && s.symmetric_weights != false, data.undirected, s.self_loops,
       s.parallel, s.isolated, static_cast<bool>(data.graph.edge_weight()),
-      data.graph.edge_attributes().empty() ? 0 : data.graph.edge_attr("attr").size(1), json_degrees(s.in),
-      json_degrees(s.out));
+      data.graph.edge_attributes().contains("attr") ? data.graph.edge_attr("attr").size(1) : 0,
+      json_degrees(s.in), json_degrees(s.out));
 }
 
 std::string json_labels(const Dataset& data, const LabelStatistics& l) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "statistics.h"
+#include <adjoint/data/typed_dataset.h>
 
 namespace adj::apps {
 
@@ -20,5 +21,9 @@ struct Report {
 void print_text(const Report& report);
 /// One object on one line.
 void print_json(const Report& report);
+
+/// The same for a file of several types of nodes or edges: each with what its items have.
+void print_text(const std::string& path, const CheckedTypedDataset& checked);
+void print_json(const std::string& path, const CheckedTypedDataset& checked);
 
 }  // namespace adj::apps

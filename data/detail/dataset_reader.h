@@ -8,8 +8,13 @@
 
 namespace adj::detail {
 
-/// The objects of the schema; the rest of a file is not read.
-extern const H5Reader::Wanted kSchema;
+/// The objects of the schema's versions 1 and 2; the rest of a file is not read.
+extern const H5Reader::Wanted kSchema, kTypedSchema;
+
+/// Throws DataError or records a problem unless the file is of the format; its version, or 0.
+int64_t read_version(const H5Reader& file, Problems& problems);
+/// Its name, else that of the file.
+std::string read_dataset_name(const H5Reader& file);
 
 /// Reads a file of the schema in parts, each with its own source file: data/dataset_header.cpp, _structure,
 /// _features, _labels, _nodes and _splits. A part throws at the first problem; or, with a list for problems,
@@ -22,15 +27,26 @@ class DatasetReader {
 
   /// The dataset; if problems are collected, without the invalid parts.
   Dataset read();
+  /// The items of one type, for a reader of ItemPaths: nodes, as many as the group says, in a file of
+  /// `edges` edges; or `count` edges.
+  ItemTable read_nodes_alone(int64_t edges);
+  ItemTable read_edges_alone(int64_t count);
+  /// Number of nodes, after read_nodes_alone(); absent if the file does not state it.
+  std::optional<int64_t> num_nodes() const { return nodes_; }
   /// Its names of columns and encoder alone.
   Dataset read_encoders();
 
  private:
   void read_header();
+  ItemTable read_items(int64_t edges);
+  /// Removes what has a problem, but was needed to find others.
+  void remove_invalid();
   void read_task();
   void read_num_nodes();
   void read_classes();
-  void check_nodes();
+  /// `edges`: those of the file.
+  void check_nodes(int64_t edges);
+  int64_t count_edges();
 
   void read_graphs();
   void read_edges();
@@ -47,11 +63,14 @@ class DatasetReader {
   /// `count` names (kAny: any number) at `path`, of a `thing` each; empty if there are none, or for a
   /// problem.
   std::vector<std::string> names_at(const std::string& path, int64_t count, std::string_view thing);
+  /// The encoder at `path`, of so many features (kAny: any number) of these names; empty if there is none.
+  FeatureEncoder encoder_at(const std::string& path, int64_t features, const std::vector<std::string>& names);
   void check_classes(const Tensor& y);
   Tensor read_labels_of(const std::string& path, std::optional<int64_t> rows, Task task);
 
   void read_nodes();
   void read_names();
+  void read_times();
   void check_order(const Tensor& order);
 
   void read_splits();
@@ -79,6 +98,7 @@ class DatasetReader {
   Problems problems_;
   FileValues values_;
   std::optional<int64_t> nodes_, graphs_;  // absent if the file does not state it, or states too much
+  bool typed_ = false, edges_ = false;     // of one type of several; its items are edges
   Dataset data_;
 };
 

@@ -82,7 +82,7 @@ TEST_CASE("all problems of a file are found, each in its place") {
   check_problems(
       {
           "attribute format: \"other\", expected \"adjoint.graph\"",
-          "attribute version: 7, expected 1: written for a newer Adjoint",
+          "attribute version: 7, expected 1 or 2: written for a newer Adjoint",
           "attribute name: not a string",
           "nodes/x: shape [2, 2], expected 6 rows",
           "edges/src: 6 at position 5, expected 0 to 5",

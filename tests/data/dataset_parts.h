@@ -58,8 +58,9 @@ inline void check_same(const Dataset& a, const Dataset& b) {
   } else if (a.x) {
     CHECK(same_bits(a.x.dense(), b.x.dense()));
   }
-  for (const auto& part : {&Dataset::y, &Dataset::graph_offsets, &Dataset::graph_y, &Dataset::part,
-                           &Dataset::order, &Dataset::train, &Dataset::val, &Dataset::test})
+  for (Tensor Dataset::*const part : std::initializer_list<Tensor Dataset::*>{
+           &Dataset::y, &Dataset::graph_offsets, &Dataset::graph_y, &Dataset::part, &Dataset::order,
+           &Dataset::train, &Dataset::val, &Dataset::test, &Dataset::times})
     CHECK(same(a.*part, b.*part));
   REQUIRE(a.splits.size() == b.splits.size());
   for (size_t k = 0; k < a.splits.size(); ++k)

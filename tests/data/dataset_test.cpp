@@ -470,8 +470,11 @@ TEST_CASE("every fault of a file's attributes gives one line with file, place an
       {"attribute format: missing, expected a string", gone({"format"})},
       {"attribute format: \"other\", expected \"adjoint.graph\"", attribute("format", "other")},
       {"attribute format: not a string", attribute("format", 1)},
-      {"attribute version: 2, expected 1: written for a newer Adjoint", attribute("version", 2)},
-      {"attribute version: 0, expected 1", attribute("version", 0)},
+      {"attribute version: 3, expected 1 or 2: written for a newer Adjoint", attribute("version", 3)},
+      {"attribute version: 2, a file of several types of nodes or edges, expected 1, a graph (convert typed "
+       "FILE OUT --edges TYPE takes the graph of one type of edges)",
+       attribute("version", 2)},
+      {"attribute version: 0, expected 1 or 2", attribute("version", 0)},
       {"attribute version: missing, expected an integer", gone({"version"})},
       {"attribute num_nodes: missing, expected an integer", gone({"num_nodes"})},
       {"attribute num_nodes: 0, expected 1 to 2147483646", attribute("num_nodes", 0)},

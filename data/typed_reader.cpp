@@ -1,0 +1,177 @@
+#include <adjoint/core/text.h>
+#include <adjoint/data/detail/dataset_reader.h>
+#include <adjoint/data/detail/item_paths.h>
+#include <adjoint/data/detail/names.h>
+#include <adjoint/data/typed_dataset.h>
+
+#include <algorithm>
+#include <functional>
+
+#include <fmt/ranges.h>
+
+namespace adj {
+
+namespace {
+
+using detail::FileValues;
+using detail::ItemPaths;
+using detail::kAny;
+using detail::kLargest;
+using detail::Problems;
+
+H5Reader view(const H5Reader& file, const ItemPaths& paths) {
+  return file.renamed([paths](std::string_view path) { return paths.path(path); },
+                      [paths](std::string_view place) { return paths.place(place); });
+}
+
+class TypedReader {
+ public:
+  TypedReader(const H5Reader& file, std::vector<std::string>* problems)
+      : file_(file), kept_(problems), problems_(file, problems), values_(file, problems_) {}
+
+  TypedDataset read() {
+    (void)detail::read_version(file_, problems_);
+    problems_.attempt("attribute name", [&] { data_.name = detail::read_dataset_name(file_); });
+    const std::vector<std::string> relations = groups("edges");
+    for (const std::string& group : relations)
+      problems_.attempt(group, [&] {
+        const std::string src = group + "/src";
+        if (file_.has(src) && !file_.shape(src).empty()) edges_ += file_.shape(src)[0];
+      });
+    for (const std::string& group : groups("nodes")) read_nodes(group);
+    if (counts_.empty()) problems_.say("nodes", "no type of nodes, expected a group for each");
+    for (const std::string& group : relations) problems_.attempt(group, [&] { read_edges(group); });
+    problems_.finish();
+    data_.graph = HeteroGraph(std::move(counts_), std::move(relations_));
+    return std::move(data_);
+  }
+
+ private:
+  std::vector<std::string> groups(const std::string& parent) const {
+    std::vector<std::string> found;
+    for (const std::string& name : file_.children(parent))
+      if (file_.is_group(parent + "/" + name)) found.push_back(parent + "/" + name);
+    return found;
+  }
+
+  /// An attribute, or, if it is absent, the group's own name.
+  std::string name_in(const std::string& group) const {
+    const std::string name =
+        file_.has_attribute(group, "name") ? file_.text(group, "name") : group.substr(group.find('/') + 1);
+    expect_utf8(group, "name", name);
+    return name;
+  }
+  void expect_utf8(const std::string& group, const char* attribute, const std::string& text) const {
+    if (text.empty() || !is_utf8(text))
+      file_.fail(fmt::format("attribute {}@{}", group, attribute), "\"{}\", expected a name in UTF-8",
+                 excerpt(text));
+  }
+
+  void read_nodes(const std::string& group) {
+    problems_.attempt(group, [&] {
+      const std::string type = name_in(group);
+      if (data_.nodes.contains(type))
+        file_.fail(group, "another type of nodes \"{}\", expected distinct names", excerpt(type));
+      const H5Reader alone = view(file_, ItemPaths::nodes(group));
+      detail::DatasetReader reader(alone, kept_);
+      ItemTable items = reader.read_nodes_alone(edges_);
+      types_.push_back(type);
+      if (!reader.num_nodes()) return;
+      counts_.emplace(type, *reader.num_nodes());
+      data_.nodes.emplace(type, std::move(items));
+    });
+  }
+
+  std::string end_of(const std::string& group, const char* attribute) const {
+    const std::string type = file_.text(group, attribute);
+    if (std::find(types_.begin(), types_.end(), type) == types_.end())
+      file_.fail(fmt::format("attribute {}@{}", group, attribute),
+                 "\"{}\", expected one of the types of nodes: {}", excerpt(type), fmt::join(types_, ", "));
+    return type;
+  }
+
+  void read_edges(const std::string& group) {
+    const EdgeType type{end_of(group, "source"), name_in(group), end_of(group, "target")};
+    if (relations_.contains(type))
+      file_.fail(group, "another type of edges {}, expected distinct ones", text_of(type));
+    if (!counts_.contains(type.src) || !counts_.contains(type.dst)) return;  // reported there
+    const int64_t sources = counts_.at(type.src), targets = counts_.at(type.dst);
+    const Tensor src = values_.indices(group + "/src", kAny, sources),
+                 dst = values_.indices(group + "/dst", kAny, targets);
+    if (!src || !dst || problems_.in(group + "/src") || problems_.in(group + "/dst")) return;
+    const int64_t count = src.numel();
+    if (dst.numel() != count) file_.fail(group + "/dst", "{} edges, but src has {}", dst.numel(), count);
+    if (count >= kLargest) file_.fail(group + "/src", "{} edges, expected fewer than {}", count, kLargest);
+    const H5Reader alone = view(file_, ItemPaths::edges(group));
+    ItemTable items = detail::DatasetReader(alone, kept_).read_edges_alone(count);
+    EdgeAttributes attributes;
+    if (file_.has(group + "/weight")) {
+      const Tensor weight = values_.floats(group + "/weight", {count});
+      if (weight && !problems_.in(group + "/weight")) attributes.emplace("weight", weight);
+    }
+    if (items.x) attributes.emplace("attr", items.x.to_dense());
+    relations_.emplace(type, HeteroGraph::Edges{Relation::from_coo(sources, targets, src, dst), attributes});
+    data_.edges.emplace(type, std::move(items));
+  }
+
+  const H5Reader& file_;
+  std::vector<std::string>* kept_;
+  Problems problems_;
+  FileValues values_;
+  TypedDataset data_;
+  HeteroGraph::NodeCounts counts_;
+  std::vector<std::string> types_;  // of nodes, those with problems too
+  std::map<EdgeType, HeteroGraph::Edges> relations_;
+  int64_t edges_ = 0;
+};
+
+/// A file of version 1.
+TypedDataset single_type(Dataset data) {
+  ADJ_CHECK(!data.graph_offsets, "{}: a file of many graphs, expected one", data.name);
+  const EdgeType type{"node", "edge", "node"};
+  const EdgeIndex index = data.graph.edge_index();
+  EdgeAttributes attributes = data.graph.edge_attributes();
+  ItemTable items;
+  if (const auto times = attributes.find("time"); times != attributes.end()) {
+    items.times = times->second;
+    attributes.erase(times);
+  }
+  if (const auto attr = attributes.find("attr"); attr != attributes.end()) items.x = Features(attr->second);
+  items.feature_names = data.attr_names;
+  items.encoder = data.attr_encoder;
+  if (data.graph.edge_weight()) attributes.emplace("weight", data.graph.edge_weight());
+  TypedDataset typed;
+  typed.name = data.name;
+  typed.graph = HeteroGraph(
+      {{type.src, data.num_nodes()}},
+      {{type, {Relation::from_coo(data.num_nodes(), data.num_nodes(), index.src, index.dst), attributes}}});
+  typed.nodes.emplace(type.src, std::move(static_cast<ItemTable&>(data)));
+  typed.edges.emplace(type, std::move(items));
+  return typed;
+}
+
+}  // namespace
+
+bool is_typed_dataset(const std::string& path) {
+  const H5Reader file = H5Reader::open(path, {"@version"});
+  return file.has_attribute("", "version") && file.integer("", "version") == 2;
+}
+
+TypedDataset load_typed_dataset(const std::string& path) {
+  if (!is_typed_dataset(path)) return single_type(load_dataset(path));
+  return TypedReader(H5Reader::open(path, detail::kTypedSchema), nullptr).read();
+}
+
+CheckedTypedDataset check_typed_dataset(const std::string& path) {
+  CheckedTypedDataset checked;
+  try {
+    const H5Reader file = H5Reader::open(path, detail::kTypedSchema);
+    checked.opened = true;
+    checked.data = TypedReader(file, &checked.problems).read();
+  } catch (const DataError& error) {
+    checked.problems.emplace_back(error.what());  // concerns the entire file
+  }
+  return checked;
+}
+
+}  // namespace adj
