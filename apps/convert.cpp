@@ -2,6 +2,7 @@
 
 #include "common/command_line.h"
 #include "common/summary.h"
+#include "common/typed_summary.h"
 #include "convert/formats.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/core/allocator.h>
@@ -10,6 +11,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <variant>
 
 using namespace adj;
 using namespace adj::apps;
@@ -36,14 +38,18 @@ bool read(int argc, char** argv, const Format& format, SplitOptions& splits, Opt
                               gzip_option(o.gzip),
                               threads_option(o.threads),
                               {"quiet", &o.quiet, "", "no progress"}}),
-                    {"input", "out"}, fmt::format("convert {} INPUT OUT.h5 [OPTION]...", format.name),
+                    {"input", "out"},
+                    fmt::format("convert {} {} OUT.h5 [OPTION]...", format.name,
+                                format.input_is_optional ? "[INPUT]" : "INPUT"),
                     fmt::format("Reads {}.", format.summary),
                     po::options_description()
                         .add(format.options)
                         .add(table_of(splits.list(format.split_names), "Random splits"))))
     return false;
+  if (format.input_is_optional && o.out.empty()) std::swap(o.input, o.out);
   if (o.input == "-") o.input = "/dev/stdin";
-  if (o.input.empty() || o.out.empty()) usage_fail("expected the input and the file to write: {}", kUsage);
+  if ((o.input.empty() && !format.input_is_optional) || o.out.empty())
+    usage_fail("expected the input and the file to write: {}", kUsage);
   expect_integer("gzip", o.gzip, 0, 9);
   use_threads(o.threads);
   return true;
@@ -51,7 +57,9 @@ bool read(int argc, char** argv, const Format& format, SplitOptions& splits, Opt
 
 /// A new format takes its name here, its function's declaration, and the function in convert/NAME.cpp.
 std::vector<Format> formats(const std::shared_ptr<const SplitOptions>& splits) {
-  return {edges_format(splits), graphland_format(splits), npz_format(), ogb_format(splits), tu_format()};
+  return {edges_format(splits), graphland_format(splits), npz_format(),
+          ogb_format(splits),   tables_format(splits),    tu_format(),
+          typed_format()};
 }
 
 /// "web-Google" from "data/web-Google.txt.gz".
@@ -81,6 +89,26 @@ std::vector<std::string> draw_splits(const RandomSplits& random, const std::stri
   return notes;
 }
 
+/// One type of nodes and edges is a graph, unless edges have what a graph's do not.
+std::variant<Dataset, TypedDataset> import(const Format& format, const std::string& input) {
+  if (!format.import_any) return format.import(input);
+  std::variant<Dataset, TypedDataset> any = format.import_any(input);
+  if (std::holds_alternative<Dataset>(any)) return any;
+  auto& data = std::get<TypedDataset>(any);
+  if (data.nodes.size() > 1 || data.edges.size() > 1) return any;
+  const auto& [type, edges] = *data.edges.begin();
+  if (edges.y || !edges.splits.empty()) return any;
+  return data.homogeneous(type);
+}
+
+void save(Dataset& data, const std::string& path, int gzip) {
+  save_dataset(data, path, gzip);
+  release_features(data);
+}
+void save(const TypedDataset& data, const std::string& path, int gzip) {
+  save_typed_dataset(data, path, gzip);
+}
+
 void convert(int argc, char** argv) {
   const auto splits = std::make_shared<SplitOptions>();
   const auto chosen = chosen_kind(
@@ -91,21 +119,22 @@ void convert(int argc, char** argv) {
   const auto random = splits->random(!format.split_names.empty());
   if (o.quiet) set_log_level(LogLevel::warning);
   RunFiles files;
-  files.read("input", o.input);
+  if (!o.input.empty()) files.read("input", o.input);
   for (const auto& [option, path] : format.files()) files.read(option, path);
   files.write("out", o.out);
 
   const auto start = std::chrono::steady_clock::now();
-  Dataset data = format.import(o.input);
-  if (!o.name.empty() || data.name.empty()) data.name = o.name.empty() ? name_of_input(o.input) : o.name;
+  std::variant<Dataset, TypedDataset> data = import(format, o.input);
+  std::string& name = std::visit([](auto& any) -> std::string& { return any.name; }, data);
+  if (!o.name.empty()) name = o.name;
+  if (name.empty()) name = name_of_input(o.input.empty() ? o.out : o.input);
   std::vector<std::string> notes = format.notes();
-  if (random && !format.draws_splits) notes = draw_splits(*random, o.input, data);
+  if (random && !format.draws_splits) notes = draw_splits(*random, o.input, std::get<Dataset>(data));
   const double read_s = seconds_since(start);
   const auto written = std::chrono::steady_clock::now();
-  save_dataset(data, o.out, static_cast<int>(o.gzip));
+  std::visit([&](auto& any) { save(any, o.out, static_cast<int>(o.gzip)); }, data);
   const double written_s = seconds_since(written);
-  release_features(data);
-  print_summary(o.out, data);
+  std::visit([&](auto& any) { print_summary(o.out, any); }, data);
   for (const std::string& note : notes) fmt::print("{}\n", note);
   fmt::print("read in {:.2f} s, written in {:.2f} s\n", read_s, written_s);
 }

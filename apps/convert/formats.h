@@ -1,11 +1,12 @@
 #pragma once
 
 #include "../common/split_options.h"
-#include <adjoint/data/dataset.h>
+#include <adjoint/data/typed_dataset.h>
 
 #include <functional>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <boost/program_options.hpp>
@@ -18,6 +19,9 @@ struct Format {
   boost::program_options::options_description options;
   /// Throws DataError for invalid input, UsageError for conflicting options.
   std::function<Dataset(const std::string& input)> import;
+  /// Instead of it, for formats of several types. What has one type is written as a graph.
+  std::function<std::variant<Dataset, TypedDataset>(const std::string& input)> import_any = {};
+  bool input_is_optional = false;
   /// Further input files named by its options, by option; call after reading the options.
   std::function<std::vector<std::pair<std::string, std::string>>()> files = [] {
     return std::vector<std::pair<std::string, std::string>>();
@@ -36,6 +40,8 @@ Format edges_format(std::shared_ptr<const SplitOptions> splits);
 Format graphland_format(std::shared_ptr<const SplitOptions> splits);
 Format npz_format();
 Format ogb_format(std::shared_ptr<const SplitOptions> splits);
+Format tables_format(std::shared_ptr<const SplitOptions> splits);
 Format tu_format();
+Format typed_format();
 
 }  // namespace adj::apps

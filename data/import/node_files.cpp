@@ -4,6 +4,7 @@
 #include <adjoint/data/import/detail/feature_table.h>
 #include <adjoint/data/import/detail/node_rows.h>
 #include <adjoint/data/import/node_files.h>
+#include <adjoint/data/import/split_table.h>
 
 #include <algorithm>
 #include <iterator>
@@ -192,7 +193,13 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
   else if (files.task != Task::node_class || files.missing_labels || (files.split && files.split->stratified))
     data_fail("{}: no column of labels, expected one called label or class (--label COLUMN says which)",
               excerpt(files.features));
-  if (files.split) {
+  if (!files.split_column.empty()) {
+    Dataset named = data;
+    NodeIds(ids).move_to(named);
+    const SplitTable column{files.features, files.split_column, files.columns.id, files.features_by_row,
+                            files.headers};
+    data.splits = {split_by_column(named, column, notes)};
+  } else if (files.split) {
     data.splits = files.split->draw(data, labels.empty() ? "split" : labels);
     notes.push_back(files.split->note(data.splits, "nodes"));
   } else if (!files.train.empty()) {

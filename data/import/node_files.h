@@ -58,6 +58,8 @@ struct NodeFiles {
   /// Ids, one per line: all three files, or none.
   std::string train = {}, val = {}, test = {};
   std::optional<RandomSplits> split = {};  ///< instead of the three files
+  /// Instead of both: column of `features` with the part of each node (split_by_column).
+  std::string split_column = {};
   Header headers = Header::find_out;
 };
 

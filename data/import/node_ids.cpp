@@ -22,16 +22,15 @@ uint64_t mixed(uint64_t x) {  // SplitMix64 finalizer
   return x ^ (x >> 31);
 }
 
-/// An integer, or a number without a fraction that double tells from its neighbours.
-std::optional<int64_t> id_in(std::string_view text) {
+}  // namespace
+
+std::optional<int64_t> integer_id(std::string_view text) {
   if (const std::optional<int64_t> integer = integer_in(text)) return integer;
   constexpr double kExact = 1LL << 53;
   const std::optional<double> number = double_in(text);
   if (!number || std::abs(*number) >= kExact || std::floor(*number) != *number) return {};
   return static_cast<int64_t>(*number);
 }
-
-}  // namespace
 
 std::string_view NodeIds::name(int32_t node) const {
   const auto k = static_cast<size_t>(node);
@@ -107,13 +106,13 @@ int32_t NodeIds::find(int64_t id) const {
 
 int32_t NodeIds::find(std::string_view field) const {
   if (kind_ == Kind::names) return slots_.empty() ? -1 : slots_[slot_of(field)] - 1;
-  const std::optional<int64_t> id = id_in(field);
+  const std::optional<int64_t> id = integer_id(field);
   return id ? find(*id) : -1;
 }
 
 bool NodeIds::add_text(std::string_view field) {
   if (kind_ == Kind::names) return add(field) >= 0;
-  const std::optional<int64_t> id = id_in(field);
+  const std::optional<int64_t> id = integer_id(field);
   return id && (kind_ != Kind::numbers || (*id >= 0 && *id < kMost)) && add(*id) >= 0;
 }
 
@@ -143,15 +142,15 @@ std::string NodeIds::str() const {
                      least_ > 0 && least_ < size_ ? fmt::format(" (the smallest is {})", least_) : "");
 }
 
-void NodeIds::move_to(Dataset& data) {
+void NodeIds::move_to(ItemTable& items) {
   if (kind_ == Kind::names) {
-    data.node_names = Tensor::empty({static_cast<int64_t>(bytes_.size())}, DType::u8);
-    std::copy(bytes_.begin(), bytes_.end(), data.node_names.mutable_data<uint8_t>());
-    data.node_name_offsets = Tensor::from(ends_);
+    items.node_names = Tensor::empty({static_cast<int64_t>(bytes_.size())}, DType::u8);
+    std::copy(bytes_.begin(), bytes_.end(), items.node_names.mutable_data<uint8_t>());
+    items.node_name_offsets = Tensor::from(ends_);
   } else if (kind_ == Kind::integers) {
     bool identity = true;
     for (size_t k = 0; identity && k < ids_.size(); ++k) identity = ids_[k] == static_cast<int64_t>(k);
-    if (!identity) data.node_ids = Tensor::from(ids_);
+    if (!identity) items.node_ids = Tensor::from(ids_);
   }
 }
 

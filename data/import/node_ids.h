@@ -3,11 +3,15 @@
 #include <adjoint/data/dataset.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace adj {
+
+/// An integer as files write ids: also 7.0, as data frames with gaps do, of at most 2^53.
+std::optional<int64_t> integer_id(std::string_view text);
 
 /// Maps node ids in files to the numbers 0 … N - 1, in order of first appearance.
 class NodeIds {
@@ -43,7 +47,7 @@ class NodeIds {
   /// "integers from 1 to 34", for messages.
   std::string str() const;
   /// Sets a dataset's node_ids or names; nothing if the ids are the node numbers.
-  void move_to(Dataset& data);
+  void move_to(ItemTable& items);
 
  private:
   size_t slot_of(int64_t id) const;

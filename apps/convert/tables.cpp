@@ -1,0 +1,267 @@
+#include "../common/command_line.h"
+#include "formats.h"
+#include "like_file.h"
+#include <adjoint/adjoint.h>
+#include <adjoint/data/import/typed_tables.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include <fmt/ranges.h>
+
+namespace po = boost::program_options;
+
+namespace adj::apps {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// An option of the columns of one table: "[TYPE=]VALUE[,VALUE]…", any number of times.
+struct EntryOption {
+  const char *name, *placeholder, *help;
+  Words given = {};
+};
+
+struct Arguments {
+  Words nodes, edges;
+  std::string header = "auto", like, graphs;
+  std::vector<EntryOption> entries = {
+      {"id", "COLUMN", "nodes: column of ids (default: id, node or node_id, else the first)"},
+      {"ids", "KIND", "nodes: integers or names (default: integers if all are)"},
+      {"label", "COLUMN",
+       "column of labels (default: label or class of nodes, none of edges); none: no labels"},
+      {"task", "TASK", "kind of labels: node_class, node_multilabel or node_regression; edge_class, …"},
+      {"missing-labels", "LIST", "classes that mean no label"},
+      {"columns", "LIST", "nodes: columns of features (default: all that have no other purpose)"},
+      {"without", "LIST", "nodes: columns that are no features"},
+      {"types", "LIST", "types of columns, as in zip=category,age=number"},
+      {"impute", "HOW", "replace missing features by mean or median of training items, or zero"},
+      {"split-column", "COLUMN", "column that says train, val or test"},
+      {"time", "COLUMN", "column of times: integers or dates"},
+      {"graph", "COLUMN", "for many graphs: column with the graph of a node, and of an edge"},
+      {"source", "COLUMN", "edges: column of sources (default: by names as source, src, from, :START_ID)"},
+      {"target", "COLUMN", "edges: column of targets"},
+      {"weight", "COLUMN", "edges: column of weights (default: one called weight); none: no weights"},
+      {"relation", "COLUMN",
+       "edges: column of the names of types (default: by names as relation, predicate, :TYPE); none: one "
+       "type"},
+      {"attributes", "LIST", "edges: columns of attributes (default: none)"},
+      {"missing-ids", "HOW", "edges: lines without an id: error, drop or keep (as a name)"},
+      {"undirected", "true",
+       "edges: add the reverse of each edge; between nodes of two types as edges rev_NAME"}};
+  std::shared_ptr<const SplitOptions> splits;
+  Words notes;
+};
+
+Words items_in(const std::string& list) {
+  Words items;
+  for (FieldCursor cursor(list, Separator::comma); cursor.next();) items.emplace_back(cursor.field());
+  return items;
+}
+
+std::string file_stem(const std::string& path) {
+  const std::string file = std::filesystem::path(path).filename().string();
+  return file.substr(0, std::max<size_t>(file.find('.'), 1));
+}
+
+/// The type before the first =, or nothing.
+std::pair<std::string, std::string> typed(const std::string& word) {
+  const size_t equals = word.find('=');
+  if (equals == std::string::npos) return {"", word};
+  return {word.substr(0, equals), word.substr(equals + 1)};
+}
+
+std::string name_in(const EdgeTableFile& table) {
+  return table.type.name.empty() ? file_stem(table.path) : table.type.name;
+}
+
+template <class Table>
+bool has_entry(const std::string& name) {
+  const Words all = std::is_same_v<Table, NodeTableFile> ? node_entries() : edge_entries();
+  return std::find(all.begin(), all.end(), name) != all.end();
+}
+
+/// Sets one option of one table: that of its type, or, without one, the only table of nodes, or of edges for
+/// options that nodes do not have.
+void set_option(const EntryOption& option, const std::string& word, TableFiles& files) {
+  const auto [type, value] = typed(word);
+  const std::string place = fmt::format("--{}", option.name);
+  if (files.graphs && type == "graphs" && has_entry<NodeTableFile>(option.name)) {
+    (void)set_entry(*files.graphs, option.name, items_in(value), place);
+    return;
+  }
+  if (std::string_view(option.name) == "graph" && type.empty()) {
+    for (NodeTableFile& table : files.nodes) table.graph = value;
+    for (EdgeTableFile& table : files.edges) table.graph = value;
+    return;
+  }
+  for (NodeTableFile& table : files.nodes)
+    if (!type.empty() && table.type == type && has_entry<NodeTableFile>(option.name)) {
+      (void)set_entry(table, option.name, items_in(value), place);
+      return;
+    }
+  for (EdgeTableFile& table : files.edges)
+    if (!type.empty() && (name_in(table) == type || text_of(table.type) == type) &&
+        has_entry<EdgeTableFile>(option.name)) {
+      (void)set_entry(table, option.name, items_in(value), place);
+      return;
+    }
+  Words known;
+  const bool of_nodes = has_entry<NodeTableFile>(option.name);
+  for (const NodeTableFile& table : files.nodes) known.push_back(table.type);
+  if (of_nodes && known.size() == 1) {
+    (void)set_entry(files.nodes[0], option.name, items_in(word), place);
+    return;
+  }
+  if (!of_nodes) known.clear();
+  for (const EdgeTableFile& table : files.edges)
+    if (has_entry<EdgeTableFile>(option.name)) known.push_back(name_in(table));
+  if (!of_nodes && files.edges.size() == 1) {
+    (void)set_entry(files.edges[0], option.name, items_in(word), place);
+    return;
+  }
+  usage_fail("--{} {}: which table, expected TYPE={} with a type of {}", option.name, excerpt(word),
+             option.placeholder, fmt::join(known, ", "));
+}
+
+TableFiles tables_in(const Arguments& arguments) {
+  TableFiles files;
+  for (const std::string& word : arguments.nodes) {
+    const auto [type, path] = typed(word);
+    NodeTableFile table;
+    table.type = type.empty() ? file_stem(path) : type;
+    table.path = path;
+    files.nodes.push_back(std::move(table));
+  }
+  for (const std::string& word : arguments.edges) {
+    const auto [type, path] = typed(word);
+    EdgeTableFile table;
+    if (!type.empty()) (void)set_entry(table, "type", {type}, "--edges");
+    table.path = path;
+    files.edges.push_back(std::move(table));
+  }
+  if (!arguments.graphs.empty()) {
+    files.graphs.emplace();
+    files.graphs->type = "graphs";
+    files.graphs->path = arguments.graphs;
+  }
+  if (files.edges.empty()) usage_fail("--edges: expected a table of edges, or a description, as TABLES.yaml");
+  return files;
+}
+
+/// The encoders of a file by type; of a file of one type under its own names.
+void set_like(const std::string& path, TableFiles& files) {
+  const auto set = [&](ItemColumns& table, const ItemTable& items) {
+    FeatureEncoder encoder = items.encoder;
+    if (encoder.empty()) encoder = FeatureEncoder::numbers(items.feature_names);
+    if (!encoder.empty()) table.like = LikeFile{path, std::move(encoder)};
+  };
+  const H5Reader file = H5Reader::open(path, {"@format"});
+  const bool is_data = file.has_attribute("", "format") && file.text("", "format") == "adjoint.graph";
+  if (!is_data || !is_typed_dataset(path)) {
+    if (files.nodes.size() != 1)
+      usage_fail("--like {}: a file of one type of nodes, expected one table of nodes, not {}", excerpt(path),
+                 files.nodes.size());
+    files.nodes[0].like = read_like_file(path);
+    return;
+  }
+  const TypedDataset data = load_typed_dataset(path);
+  for (NodeTableFile& table : files.nodes) {
+    const auto items = data.nodes.find(table.type);
+    if (items == data.nodes.end())
+      data_fail("{}: no nodes of type \"{}\", expected those of the tables", excerpt(path),
+                excerpt(table.type));
+    set(table, items->second);
+  }
+  for (EdgeTableFile& table : files.edges)
+    for (const auto& [type, items] : data.edges)
+      if (type.name == name_in(table)) set(table, items);
+}
+
+std::variant<Dataset, TypedDataset> import_all(const std::string& input, Arguments& arguments) {
+  const bool described = !input.empty();
+  if (described && (!arguments.nodes.empty() || !arguments.edges.empty()))
+    usage_fail("{}: conflicts with --nodes and --edges, expected a description or these", excerpt(input));
+  TableFiles files = described ? read_table_description(input) : tables_in(arguments);
+  for (const EntryOption& option : arguments.entries)
+    for (const std::string& word : option.given) {
+      if (described)
+        usage_fail("--{}: expected in {}, which describes the tables", option.name, excerpt(input));
+      set_option(option, word, files);
+    }
+  if (arguments.header != "auto") files.header = arguments.header == "yes" ? Header::yes : Header::no;
+  files.split = arguments.splits->random();
+  if (!arguments.like.empty()) set_like(arguments.like, files);
+  arguments.notes.clear();
+  if (files.graphs || (!files.nodes.empty() && !files.nodes[0].graph.empty()))
+    return import_graph_tables(files, arguments.notes);
+  TypedDataset data = import_tables(files, arguments.notes);
+  const auto has_splits = [](const auto& entry) { return !entry.second.splits.empty(); };
+  if (files.split && std::none_of(data.nodes.begin(), data.nodes.end(), has_splits) &&
+      std::none_of(data.edges.begin(), data.edges.end(), has_splits))
+    data_fail("no labels in any table, expected some for --split (--label TYPE=COLUMN)");
+  return data;
+}
+
+}  // namespace
+
+Format tables_format(std::shared_ptr<const SplitOptions> splits) {
+  auto arguments = std::make_shared<Arguments>();
+  arguments->splits = std::move(splits);
+  Format format{
+      "tables",
+      "tables of nodes and of edges, of one type or several: columns are found by their names; text "
+      "with any separator, plain or gzip. A description, TABLES.yaml, may say all of it",
+      po::options_description("Options of tables"),
+      {}};
+  auto add = format.options.add_options();
+  add("nodes", po::value(&arguments->nodes)->composing()->value_name("[TYPE=]FILE"),
+      "table of the nodes of a type (default: the file's name), any number of times");
+  add("edges", po::value(&arguments->edges)->composing()->value_name("[TYPE=]FILE"),
+      "table of edges; TYPE is a name or SOURCE:NAME:TARGET (default: types of nodes by names of columns, "
+      "the "
+      "file's name)");
+  for (EntryOption& option : arguments->entries)
+    add(option.name,
+        po::value(&option.given)->composing()->value_name(fmt::format("[TYPE=]{}", option.placeholder)),
+        option.help);
+  add("graphs", po::value(&arguments->graphs)->value_name("FILE"),
+      "for many graphs: table of their labels and splits; its type for the options above is graphs");
+  add("like", po::value(&arguments->like)->value_name("FILE"),
+      "a dataset or trained model: columns, categories and values for gaps of each type as there");
+  add("header", with_default(arguments->header), "whether tables have headers: auto, yes or no");
+  format.input_is_optional = true;
+  format.draws_splits = true;
+  format.import_any = [arguments](const std::string& input) { return import_all(input, *arguments); };
+  format.notes = [arguments] { return arguments->notes; };
+  format.files = [arguments] {
+    std::vector<std::pair<std::string, std::string>> files;
+    for (const std::string& word : arguments->nodes) files.emplace_back("nodes", typed(word).second);
+    for (const std::string& word : arguments->edges) files.emplace_back("edges", typed(word).second);
+    if (!arguments->graphs.empty()) files.emplace_back("graphs", arguments->graphs);
+    if (!arguments->like.empty()) files.emplace_back("like", arguments->like);
+    return files;
+  };
+  return format;
+}
+
+Format typed_format() {
+  auto edges = std::make_shared<std::string>();
+  Format format{"typed",
+                "a dataset of several types: the graph of one type of edges between nodes of one type",
+                po::options_description("Options of typed"),
+                {}};
+  format.options.add_options()("edges", po::value(edges.get())->value_name("TYPE"),
+                               "type of edges: a name, or SOURCE:NAME:TARGET");
+  format.import = [edges](const std::string& input) {
+    if (edges->empty()) usage_fail("--edges: expected a type of edges");
+    const TypedDataset data = load_typed_dataset(input);
+    return data.homogeneous(data.edge_type(*edges));
+  };
+  return format;
+}
+
+}  // namespace adj::apps

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <adjoint/data/import/table_head.h>
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace adj {
+
+/// Fields of chosen columns in the rows of one block of a table. Valid while it is handed over.
+struct RowFields {
+  std::vector<std::string_view> fields;  ///< [rows, columns]
+  std::vector<int64_t> lines;
+  std::vector<std::unique_ptr<std::string>> copies;  ///< of quoted fields
+  int64_t comments = 0;
+};
+
+/// A table whose columns are found by names, or by numbers where there is no header.
+class TableRows {
+ public:
+  /// `chosen`: columns that the user named. A first row is a header if it has one of these names or a common
+  /// name of a column of ids, ends or labels, or if the second row has a number below a word; it is none if
+  /// it has a number. Throws DataError for a table that leaves it open, or without rows.
+  TableRows(const std::string& path, const TextFormat& text, Header header,
+            std::span<const std::string> chosen);
+
+  const TableHead& head() const { return head_; }
+  bool has_header() const { return header_line_ > 0; }
+  int64_t columns() const { return head_.columns(); }
+  /// Of the header; empty without one.
+  std::span<const std::string> names() const;
+  /// "FILE:LINE".
+  const std::string& place() const { return place_; }
+  TextSource& source() { return source_; }
+  /// The fields of the first row that is no header.
+  const std::vector<std::string>& first_row() const { return has_header() ? head_.second : head_.first; }
+
+  /// Passes over the table, reading these columns in parallel; take() gets the blocks in order. Throws
+  /// DataError for a row with another number of fields. Returns the number of rows.
+  int64_t read(const std::vector<int64_t>& columns, const std::function<void(const RowFields&)>& take);
+  /// "FILE: separated by …", after read().
+  std::string note() const;
+
+ private:
+  RowFields parse(const TextBlock& block, const std::vector<int64_t>& slots, size_t width) const;
+
+  std::string path_, place_;
+  TextFormat text_;
+  TextSource source_;
+  TableHead head_;
+  int64_t header_line_ = 0, comments_ = 0;
+};
+
+}  // namespace adj

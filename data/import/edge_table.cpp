@@ -1,0 +1,368 @@
+#include <adjoint/core/text.h>
+#include <adjoint/data/detail/labels.h>
+#include <adjoint/data/detail/names.h>
+#include <adjoint/data/import/detail/item_times.h>
+#include <adjoint/data/import/detail/typed_reader.h>
+#include <adjoint/data/import/imported_edges.h>
+#include <adjoint/data/import/split_table.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <numeric>
+#include <unordered_map>
+
+namespace adj {
+
+namespace {
+
+using detail::gather_edges;
+
+/// The words of a column's name that say what its ids are of: user of user_id; none of source_id.
+std::vector<std::string> kind_words(const std::string& name) {
+  constexpr std::string_view kEnds[] = {"id",   "ids",  "source", "src", "target", "dst",   "from", "to",
+                                        "head", "tail", "start",  "end", "node",   "index", "key"};
+  std::vector<std::string> words = words_in(name);
+  std::erase_if(words, [&](const std::string& word) {
+    return std::find(std::begin(kEnds), std::end(kEnds), word) != std::end(kEnds);
+  });
+  return words;
+}
+
+bool is_same_kind(const std::string& type, const std::string& word) {
+  const std::string name = lower(type);
+  return name == word || name == word + "s" || name + "s" == word;
+}
+
+/// "Person" of ":START_ID(Person)"; or empty.
+std::string neo4j_group(const std::string& name) {
+  const size_t begin = name.find('(');
+  if (name.find("_ID(") == std::string::npos || !name.ends_with(')')) return "";
+  return name.substr(begin + 1, name.size() - begin - 2);
+}
+
+std::string stem(const std::string& path) {
+  const std::string file = std::filesystem::path(path).filename().string();
+  return file.substr(0, std::max<size_t>(file.find('.'), 1));
+}
+
+Tensor rows_of(const Tensor& values, const Tensor& rows) {
+  return values ? gather_edges(values, rows) : values;
+}
+
+/// Without a label or time from row `first` on.
+void erase_answers(ItemTable& items, int64_t first) {
+  if (items.y) {
+    const int64_t width = items.y.dims() == 2 ? items.y.size(1) : 1, count = items.y.numel();
+    if (items.y.dtype() == DType::i32)
+      std::fill(items.y.mutable_data<int32_t>() + first, items.y.mutable_data<int32_t>() + count, -1);
+    else
+      std::fill(items.y.mutable_data<float>() + first * width, items.y.mutable_data<float>() + count,
+                std::numeric_limits<float>::quiet_NaN());
+  }
+  if (items.times)
+    std::fill(items.times.mutable_data<int64_t>() + first,
+              items.times.mutable_data<int64_t>() + items.times.numel(), ItemTable::kNoTime);
+}
+
+}  // namespace
+
+EdgeTable::EdgeTable(const EdgeTableFile& table, const TableFiles& files, NodeTypes& types)
+    : table_(table), files_(files), rows_(table.path, files.text, files.header, [&] {
+        std::vector<std::string> chosen = table.features;
+        chosen.insert(chosen.end(), {table.columns.source, table.columns.target, table.columns.weight,
+                                     table.relation, table.label, table.time, table.split, table.graph});
+        return chosen;
+      }()) {
+  const auto find = [&](const EdgeColumnNames& chosen) {
+    return rows_.has_header() ? edge_columns(rows_.names(), chosen, rows_.place())
+                              : edge_columns(rows_.columns(), chosen, rows_.place());
+  };
+  if (rows_.columns() < 2)
+    data_fail("{}: one column, expected two ids (separator says what is between them)", rows_.place());
+  columns_ = find(table_.columns);
+  if (columns_.rule == EdgeColumns::Rule::none && find_typed_columns(types)) columns_ = find(table_.columns);
+  if (columns_.rule == EdgeColumns::Rule::none)
+    data_fail(
+        "{}: {} columns, of which names make none source and target, expected source and target to say which "
+        "(a name of the header, or a number from 1)",
+        rows_.place(), rows_.columns());
+  find_relation(find({}));
+  if (!table_.graph.empty())
+    graph_ = chosen_column(table_.graph, rows_.names(), rows_.columns(), rows_.place());
+  type_ = table_.type;
+  find_types(types);
+  if (type_.name.empty()) type_.name = stem(table_.path);
+  for (const std::string& name : {type_.src, type_.dst}) {
+    NodeTableFile alone;
+    alone.type = name;
+    types.try_emplace(name, alone, files);
+  }
+}
+
+/// Chooses the columns whose names are types of nodes: those of the type of edges, or else the only two.
+bool EdgeTable::find_typed_columns(const NodeTypes& types) {
+  std::vector<int64_t> sources, targets, all;
+  for (int64_t k = 0; k < std::ssize(rows_.names()); ++k) {
+    const std::vector<std::string> words = kind_words(rows_.names()[static_cast<size_t>(k)]);
+    const auto names = [&](const std::string& type) {
+      return words.size() == 1 && is_same_kind(type, words[0]);
+    };
+    if (names(table_.type.src)) sources.push_back(k);
+    if (names(table_.type.dst)) targets.push_back(k);
+    if (std::any_of(types.begin(), types.end(), [&](const auto& type) { return names(type.first); }))
+      all.push_back(k);
+  }
+  if (table_.type.src.empty() && all.size() == 2) {
+    sources = {all[0]};
+    targets = {all[1]};
+  }
+  if (sources.size() != 1 || targets.size() != 1 || sources == targets) return false;
+  table_.columns.source = column_name(sources[0], rows_.names());
+  table_.columns.target = column_name(targets[0], rows_.names());
+  return true;
+}
+
+void EdgeTable::find_relation(const EdgeColumns& without_choice) {
+  if (table_.relation == "none") return;
+  if (!table_.relation.empty())
+    relation_ = chosen_column(table_.relation, rows_.names(), rows_.columns(), rows_.place());
+  else if (table_.type.name.empty())
+    relation_ = without_choice.relation;
+}
+
+std::vector<std::string> EdgeTable::types_named(int64_t column, const NodeTypes& types) const {
+  std::vector<std::string> found;
+  const std::string name = rows_.has_header() ? column_name(column, rows_.names()) : "";
+  for (const auto& [type, nodes] : types) {
+    if (!nodes.is_declared()) continue;
+    const std::vector<std::string> words = kind_words(name);
+    if (std::any_of(words.begin(), words.end(), [&](const auto& word) { return is_same_kind(type, word); }))
+      found.push_back(type);
+  }
+  return found;
+}
+
+void EdgeTable::find_types(const NodeTypes& types) {
+  std::vector<std::string> declared;
+  for (const auto& [type, nodes] : types)
+    if (nodes.is_declared()) declared.push_back(type);
+  const auto find = [&](int64_t column, int64_t other, const std::string& chosen) {
+    if (!chosen.empty()) return chosen;
+    const std::string name = rows_.has_header() ? column_name(column, rows_.names()) : "";
+    if (const std::string group = neo4j_group(name); !group.empty()) return group;
+    const std::vector<std::string> found = types_named(column, types), words = kind_words(name);
+    if (found.size() == 1) return found[0];
+    if (declared.size() == 1 && !columns_.two_kinds) return declared[0];
+    // Nodes without a table, beside those of one.
+    const bool alone = found.empty() && (declared.empty() || types_named(other, types).size() == 1);
+    if (columns_.two_kinds && alone && !words.empty()) return words.back();
+    if (declared.empty()) return std::string("node");
+    data_fail("{}: {} may be ids of any type of nodes ({}), expected the type of edges, as {}:{}:{}",
+              rows_.place(), column_text(column, rows_.names()), detail::listed(declared, 5),
+              declared.front(), type_.name.empty() ? stem(table_.path) : type_.name, declared.back());
+  };
+  type_.src = find(columns_.source, columns_.target, table_.type.src);
+  type_.dst = find(columns_.target, columns_.source, table_.type.dst);
+}
+
+void EdgeTable::read_ends(NodeTypes& types) {
+  NodeType &sources = types.at(type_.src), &targets = types.at(type_.dst);
+  const bool weighted = columns_.weight >= 0;
+  std::unordered_map<std::string, int32_t> numbers;  // of relations
+  TextSource& source = rows_.source();
+  const auto is_none = [](std::string_view id) { return id.size() <= 4 && (is_missing(id) || id == "\\N"); };
+  const auto fail_missing = [&](std::string_view field, int64_t line, int64_t column) {
+    source.fail(line, "\"{}\" in {}, expected {} (missing-ids: drop passes over such lines)", excerpt(field),
+                column_text(column, rows_.names()),
+                column == relation_ ? "the name of a type of edges" : "the id of a node");
+  };
+  const auto add = [&](NodeType& nodes, std::string_view id, std::string_view graph, int64_t line) {
+    if (graph_ < 0) return nodes.add(id, source, line);
+    const std::string joined = NodeType::joined(graph, id);
+    return nodes.add(joined, source, line);
+  };
+  rows_.read(
+      {columns_.source, columns_.target, relation_, columns_.weight, graph_}, [&](const RowFields& block) {
+        if (std::ssize(src_) + std::ssize(block.lines) > ImportedEdges::kMost)
+          source.fail(block.lines.back(), "expected at most {} edges, found more", ImportedEdges::kMost);
+        for (size_t k = 0; k < block.lines.size(); ++k) {
+          const std::string_view* field = block.fields.data() + 5 * k;
+          const int64_t line = block.lines[k];
+          bool dropped = false;
+          for (const auto& [slot, column] :
+               {std::pair{0, columns_.source}, {1, columns_.target}, {2, relation_}}) {
+            if (column < 0 || !is_none(field[slot])) continue;
+            if (table_.missing_ids == MissingIds::keep && !field[slot].empty()) continue;
+            if (table_.missing_ids != MissingIds::drop) fail_missing(field[slot], line, column);
+            dropped = true;
+          }
+          dropped_ += dropped;
+          src_.push_back(dropped ? -1 : add(sources, field[0], field[4], line));
+          dst_.push_back(dropped ? -1 : add(targets, field[1], field[4], line));
+          if (relation_ >= 0) {
+            const auto [entry, is_new] =
+                numbers.try_emplace(std::string(field[2]), static_cast<int32_t>(relation_names_.size()));
+            if (is_new && !dropped) source.expect_utf8(line, field[2]);
+            if (is_new) relation_names_.emplace_back(field[2]);
+            relations_.push_back(entry->second);
+          }
+          if (!weighted) continue;
+          const std::optional<float> weight = rows_.head().number_in(field[3]);
+          if (!weight && !dropped)
+            source.fail(line, "\"{}\" in {}, expected a weight, finite and within float32{}",
+                        excerpt(field[3]), column_text(columns_.weight, rows_.names()),
+                        rows_.head().decimal_hint(field[3]));
+          weights_.push_back(weight.value_or(1.0f));
+        }
+      });
+  if (dropped_ == std::ssize(src_)) source.fail(0, "no line with both ids, expected some");
+}
+
+std::string EdgeTable::note() const {
+  const auto name = [&](int64_t column) { return excerpt(column_name(column, rows_.names())); };
+  std::vector<int64_t> read{columns_.source, columns_.target, columns_.weight, relation_};
+  const auto add = [&](const std::string& choice) {
+    if (!choice.empty() && choice != "none")
+      read.push_back(chosen_column(choice, rows_.names(), rows_.columns(), rows_.place()));
+  };
+  for (const std::string& attribute : table_.features) add(attribute);
+  for (const std::string* column : {&table_.label, &table_.time, &table_.split, &table_.graph}) add(*column);
+  std::string note =
+      rows_.note() + fmt::format("; edges from {} ({}) to {} ({})", name(columns_.source), excerpt(type_.src),
+                                 name(columns_.target), excerpt(type_.dst));
+  if (relation_ >= 0)
+    note += fmt::format("; {} types from {}: {}", relation_names_.size(), name(relation_),
+                        detail::listed(relation_names_, 5));
+  else
+    note += fmt::format(" as \"{}\"", excerpt(type_.name));
+  if (columns_.weight >= 0) note += "; weights from " + name(columns_.weight);
+  if (dropped_ > 0)
+    note += fmt::format("; {} line{} without an id dropped", dropped_, dropped_ == 1 ? "" : "s");
+  const std::string others = passed_over(read, rows_.names(), rows_.columns());
+  return note + others + (others.empty() ? "" : " (attributes takes them as attributes)");
+}
+
+ItemTable EdgeTable::row_items(std::vector<std::string>& notes) {
+  Dataset alone;
+  const int64_t count = std::ssize(src_);
+  const bool labelled = !table_.label.empty() && table_.label != "none";
+  const Tensor none = Tensor::empty({0}, DType::i32);
+  const auto header = rows_.has_header() ? Header::yes : Header::no;
+  if (!table_.features.empty() || labelled) {
+    alone.graph = Graph::from_coo(count, none, none);
+    NodeIds numbers(NodeIds::Kind::numbers);
+    numbers.reserve_numbers(count);
+    NodeFiles files;
+    files.features = table_.path;
+    files.features_by_row = true;
+    files.columns.label = labelled ? table_.label : "none";
+    files.columns.features = table_.features;
+    const std::vector<std::string> names(rows_.names().begin(), rows_.names().end());
+    for (int64_t k = 0; k < rows_.columns() && table_.features.empty(); ++k) {
+      const std::string name = k < std::ssize(names) ? names[static_cast<size_t>(k)] : "";
+      const bool distinct = !name.empty() && std::count(names.begin(), names.end(), name) == 1;
+      files.columns.without.push_back(distinct ? name : std::to_string(k + 1));
+    }
+    files.types = table_.types;
+    files.like = table_.like;
+    files.impute = table_.impute;
+    files.missing_labels = table_.missing_labels;
+    files.task = table_.task;
+    files.split_column = table_.split;
+    if (table_.split.empty() && labelled) files.split = files_.split;
+    files.headers = header;
+    read_node_files(files, files_.text, numbers, alone, nullptr, notes);
+  } else if (!table_.split.empty()) {
+    alone.graph = Graph::from_coo(count, none, none);
+    alone.splits = {split_by_column(alone, {table_.path, table_.split, "", true, header}, notes)};
+  }
+  ItemTable items = std::move(static_cast<ItemTable&>(alone));
+  if (!table_.time.empty())
+    items.times = read_times(
+        rows_, chosen_column(table_.time, rows_.names(), rows_.columns(), rows_.place()), -1, count,
+        [](std::string_view, int64_t row) { return static_cast<int32_t>(row); }, notes);
+  return items;
+}
+
+std::vector<EdgeTable::Part> EdgeTable::parts(const HeteroGraph::NodeCounts& counts,
+                                              std::vector<std::string>& notes) {
+  notes.push_back(note());
+  const ItemTable items = row_items(notes);
+  std::vector<std::vector<int32_t>> rows(relation_ >= 0 ? relation_names_.size() : 1);
+  for (size_t k = 0; k < src_.size(); ++k)
+    if (src_[k] >= 0)
+      rows[relation_ >= 0 ? static_cast<size_t>(relations_[k]) : 0].push_back(static_cast<int32_t>(k));
+  std::vector<Part> parts;
+  for (size_t r = 0; r < rows.size(); ++r) {
+    if (rows[r].empty()) continue;  // all dropped
+    EdgeType type = type_;
+    if (relation_ >= 0) type.name = relation_names_[r];
+    parts.push_back(part(type, rows[r], items, counts));
+    if (!table_.undirected || type.src == type.dst) continue;
+    const Part& forward = parts.back();
+    Part backward{{type.dst, "rev_" + type.name, type.src}, {}, {}};
+    backward.edges.relation = forward.edges.relation.reversed();
+    const EdgeIndex reversed = backward.edges.relation.edge_index();
+    backward.edges.relation =
+        Relation::from_coo(counts.at(type.dst), counts.at(type.src), reversed.src, reversed.dst);
+    backward.edges.attributes = forward.edges.attributes;
+    backward.items.x = forward.items.x;
+    backward.items.feature_names = forward.items.feature_names;
+    backward.items.encoder = forward.items.encoder;
+    parts.push_back(std::move(backward));
+  }
+  return parts;
+}
+
+EdgeTable::Part EdgeTable::part(const EdgeType& type, const std::vector<int32_t>& rows,
+                                const ItemTable& items, const HeteroGraph::NodeCounts& counts) const {
+  std::vector<int32_t> src, dst, all = rows;
+  for (const int32_t row : rows) {
+    src.push_back(src_[static_cast<size_t>(row)]);
+    dst.push_back(dst_[static_cast<size_t>(row)]);
+  }
+  const auto first_reverse = static_cast<int64_t>(rows.size());
+  if (table_.undirected && type.src == type.dst)
+    for (size_t k = 0; k < rows.size(); ++k) {
+      if (src[k] == dst[k]) continue;
+      src.push_back(dst[k]);
+      dst.push_back(src[k]);
+      all.push_back(rows[k]);
+    }
+  const Tensor index = Tensor::from(all);
+  Part part{type, {}, items};
+  part.edges.relation =
+      Relation::from_coo(counts.at(type.src), counts.at(type.dst), Tensor::from(src), Tensor::from(dst));
+  if (!weights_.empty()) part.edges.attributes.emplace("weight", gather_edges(Tensor::from(weights_), index));
+  ItemTable& own = part.items;
+  if (items.x) {
+    own.x = items.x.rows(index);
+    part.edges.attributes.emplace("attr", own.x.to_dense());
+  }
+  own.y = rows_of(items.y, index);
+  own.times = rows_of(items.times, index);
+  erase_answers(own, first_reverse);
+  if (own.y) own.unlabelled = detail::count_unlabelled(own.y);
+  std::vector<int32_t> place(src_.size(), -1);
+  for (size_t k = 0; k < rows.size(); ++k) place[static_cast<size_t>(rows[k])] = static_cast<int32_t>(k);
+  for (Split& split : own.splits)
+    for (Tensor* list : {&split.train, &split.val, &split.test}) {
+      std::vector<int32_t> kept;
+      for (const int32_t row : list->to_vector<int32_t>())
+        if (place[static_cast<size_t>(row)] >= 0) kept.push_back(place[static_cast<size_t>(row)]);
+      if (kept.empty())
+        data_fail("{}: a part of the split has no edges of type {}, expected some in each", excerpt(path()),
+                  text_of(type));
+      *list = Tensor::from(kept);
+    }
+  own.train = own.val = own.test = {};
+  if (!own.splits.empty()) {
+    own.train = own.splits[0].train;
+    own.val = own.splits[0].val;
+    own.test = own.splits[0].test;
+  }
+  return part;
+}
+
+}  // namespace adj

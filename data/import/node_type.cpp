@@ -1,0 +1,176 @@
+#include <adjoint/core/text.h>
+#include <adjoint/data/detail/names.h>
+#include <adjoint/data/import/detail/item_times.h>
+#include <adjoint/data/import/detail/typed_reader.h>
+#include <adjoint/data/import/split_table.h>
+
+#include <algorithm>
+
+namespace adj {
+
+namespace {
+
+Graph without_edges(int64_t nodes) {
+  const Tensor none = Tensor::empty({0}, DType::i32);
+  return Graph::from_coo(nodes, none, none);
+}
+
+/// As is_missing(), and \N of databases.
+bool is_missing_id(std::string_view field) { return is_missing(field) || field == "\\N"; }
+
+}  // namespace
+
+NodeType::NodeType(const NodeTableFile& table, const TableFiles& files, bool joined)
+    : table_(table), files_(files), joined_(joined) {
+  if (table_.path.empty()) {
+    if (!table_.id.empty() || !table_.label.empty() || !table_.features.empty() || !table_.time.empty())
+      data_fail("nodes \"{}\": no file, expected one for their columns", excerpt(table_.type));
+    if (table_.ids) ids_.emplace(*table_.ids);
+    return;
+  }
+  std::vector<std::string> chosen = table_.features;
+  chosen.insert(chosen.end(), table_.without.begin(), table_.without.end());
+  chosen.insert(chosen.end(), {table_.id, table_.label, table_.time, table_.split, table_.graph});
+  rows_ = std::make_unique<TableRows>(table_.path, files.text, files.header, chosen);
+  for (const std::string* column : {&table_.time, &table_.split, &table_.graph})
+    if (!column->empty()) table_.without.push_back(*column);
+  columns_ = node_columns(rows_->names(), rows_->columns(),
+                          {table_.id, table_.label, table_.features, table_.without}, false, rows_->place());
+  if (!table_.graph.empty())
+    graph_ = chosen_column(table_.graph, rows_->names(), rows_->columns(), rows_->place());
+  if (graph_ >= 0 && graph_ == columns_.id)
+    data_fail("{}: {} has the ids of graphs, expected another column of ids (id)", rows_->place(),
+              column_text(graph_, rows_->names()));
+  if (!joined_) return;
+  if (graph_ < 0) data_fail("{}: no column of graphs, as edges have, expected one (graph)", rows_->place());
+  table_.ids = NodeIds::Kind::names;
+  // Rows are read by their order.
+  table_.without.push_back(rows_->has_header() ? column_name(columns_.id, rows_->names())
+                                               : std::to_string(columns_.id + 1));
+}
+
+std::string NodeType::joined(std::string_view graph, std::string_view id) {
+  return fmt::format("{}/{}", graph, id);
+}
+
+std::vector<int32_t> NodeType::read_graphs(NodeType& graphs) {
+  std::vector<int32_t> found;
+  rows_->read({graph_}, [&](const RowFields& block) {
+    for (size_t k = 0; k < block.lines.size(); ++k) {
+      if (block.fields[k].empty())
+        rows_->source().fail(block.lines[k], "nothing in {}, expected the id of a graph",
+                             column_text(graph_, rows_->names()));
+      found.push_back(graphs.add(block.fields[k], rows_->source(), block.lines[k]));
+    }
+  });
+  return found;
+}
+
+void NodeType::read_ids() {
+  if (!rows_) return;
+  if (!table_.ids) {
+    bool integers = true;
+    rows_->read({columns_.id}, [&](const RowFields& block) {
+      integers = integers && std::all_of(block.fields.begin(), block.fields.end(),
+                                         [](std::string_view id) { return integer_id(id).has_value(); });
+    });
+    table_.ids = integers ? NodeIds::Kind::integers : NodeIds::Kind::names;
+  }
+  ids_.emplace(*table_.ids);
+  TextSource& source = rows_->source();
+  const std::string column = column_text(columns_.id, rows_->names());
+  rows_->read({columns_.id, joined_ ? graph_ : -1}, [&](const RowFields& block) {
+    std::string both;
+    for (size_t k = 0; k < block.lines.size(); ++k) {
+      std::string_view id = block.fields[2 * k];
+      if (id.empty() || is_missing_id(id))
+        source.fail(block.lines[k], "\"{}\" in {}, expected the id of a node", excerpt(id), column);
+      source.expect_utf8(block.lines[k], id);
+      if (joined_) id = both = joined(block.fields[2 * k + 1], id);
+      const int64_t before = ids_->size();
+      if (!ids_->add_text(id))
+        source.fail(block.lines[k], "\"{}\" in {}, expected an integer (ids: names takes any text)",
+                    excerpt(id), column);
+      if (ids_->size() == before)
+        source.fail(block.lines[k], "'{}' in {} occurs twice, expected one row for each node", excerpt(id),
+                    column);
+    }
+  });
+  listed_ = ids_->size();
+}
+
+int32_t NodeType::add(std::string_view id, TextSource& source, int64_t line) {
+  if (!ids_) ids_.emplace(integer_id(id) ? NodeIds::Kind::integers : NodeIds::Kind::names);
+  if (ids_->kind() == NodeIds::Kind::names) source.expect_utf8(line, id);
+  const int32_t found = ids_->find(id);
+  if (found >= 0) return found;
+  if (!ids_->add_text(id))
+    source.fail(line, "\"{}\", expected an integer, as {} of nodes \"{}\" (ids: names takes any text)",
+                excerpt(id), rows_ ? "the ids in " + excerpt(table_.path) : std::string("the first id"),
+                excerpt(table_.type));
+  return static_cast<int32_t>(ids_->size() - 1);
+}
+
+NodeFiles NodeType::node_files() const {
+  NodeFiles files;
+  files.features = table_.path;
+  files.features_by_row = joined_;
+  files.columns = {table_.id, table_.label, table_.features, table_.without};
+  files.types = table_.types;
+  files.like = table_.like;
+  files.impute = table_.impute;
+  files.missing_labels = table_.missing_labels;
+  files.task = table_.task;
+  files.split_column = table_.split;
+  if (table_.split.empty() && columns_.label >= 0) files.split = files_.split;
+  files.headers = rows_->has_header() ? Header::yes : Header::no;
+  return files;
+}
+
+void NodeType::read_table(ItemTable& items, std::vector<std::string>& notes) {
+  Dataset alone;
+  alone.graph = without_edges(size());
+  if (size() > listed_) {
+    std::vector<std::string> names;
+    for (int64_t k = listed_; k < std::min(size(), listed_ + 4); ++k)
+      names.push_back(ids_->text(static_cast<int32_t>(k)));
+    notes.push_back(fmt::format("{}: {} of {} nodes \"{}\" without a row: {}{}", excerpt(table_.path),
+                                size() - listed_, size(), excerpt(table_.type), detail::listed(names, 3),
+                                size() - listed_ > 4 ? ", …" : ""));
+  }
+  if (graph_ >= 0 && size() > listed_)
+    data_fail("{}: nodes without a row, expected one for each, as it says the graph", excerpt(table_.path));
+  const bool plain = columns_.features.empty() && columns_.label < 0;
+  if (plain && table_.split.empty()) {
+    rows_->read({columns_.id}, [](const RowFields&) {});
+    notes.push_back(rows_->note());
+  } else if (plain) {
+    ids_->move_to(alone);
+    alone.splits = {split_by_column(
+        alone, {table_.path, table_.split, joined_ ? "" : table_.id, joined_, rows_->has_header() ? Header::yes : Header::no},
+        notes)};
+    alone.use_first_split();
+  } else {
+    const size_t first = notes.size();
+    NodeIds numbers(NodeIds::Kind::numbers);
+    numbers.reserve_numbers(size());
+    read_node_files(node_files(), files_.text, joined_ ? numbers : *ids_, alone, nullptr, notes);
+    for (size_t k = first; k < notes.size(); ++k)
+      if (notes[k].starts_with("split by seed")) notes[k] += fmt::format(" of \"{}\"", excerpt(table_.type));
+  }
+  items = std::move(static_cast<ItemTable&>(alone));
+  if (table_.time.empty()) return;
+  const int64_t time = chosen_column(table_.time, rows_->names(), rows_->columns(), rows_->place());
+  items.times = read_times(
+      *rows_, time, columns_.id, size(), [this](std::string_view id, int64_t) { return ids_->find(id); },
+      notes);
+}
+
+ItemTable NodeType::items(std::vector<std::string>& notes) {
+  ItemTable items;
+  if (rows_) read_table(items, notes);
+  ids_->move_to(items);
+  return items;
+}
+
+}  // namespace adj

@@ -1,0 +1,103 @@
+#include <adjoint/core/text.h>
+#include <adjoint/data/import/detail/table_rows.h>
+#include <adjoint/data/import/edge_columns.h>
+#include <adjoint/data/import/node_columns.h>
+
+#include <algorithm>
+
+namespace adj {
+
+namespace {
+
+/// Whether a field is a name that headers use: source, user_id, :START_ID(Person), label.
+bool is_common_name(const std::string& field) {
+  if (is_column_name(field) || field.find(":ID") != std::string::npos) return true;
+  const std::vector<std::string> words = words_in(field);
+  return words.size() > 1 && words.back() == "id";
+}
+
+}  // namespace
+
+TableRows::TableRows(const std::string& path, const TextFormat& text, Header header,
+                     std::span<const std::string> chosen)
+    : path_(path),
+      text_(text),
+      source_(path, text.input),
+      head_(read_head(path, text, false, [](const TableHead&, const auto&) { return false; })) {
+  if (head_.empty) source_.fail(0, "no rows, expected some{}", head_.beside_comments());
+  place_ = fmt::format("{}:{}", excerpt(path), head_.format.first_line);
+  const std::vector<std::string>& first = head_.first;
+  const auto has = [&](const std::string& name) {
+    return std::find(first.begin(), first.end(), name) != first.end();
+  };
+  const bool named = std::any_of(chosen.begin(), chosen.end(),
+                                 [&](const std::string& name) { return !is_number(name) && has(name); });
+  bool is_header = header == Header::yes || (header == Header::find_out && named);
+  if (header == Header::find_out && !named && head_.may_be_header()) {
+    is_header = head_.numbers_under_words() || std::any_of(first.begin(), first.end(), is_common_name) ||
+                (first[0].empty() && first.size() > 1);
+    if (!is_header)
+      data_fail("{}: \"{}\", a header or a row, expected --header yes or no to say which", place_,
+                excerpt(head_.row));
+  }
+  if (!is_header) return;
+  header_line_ = head_.format.first_line;
+  if (head_.second.empty()) data_fail("{}: no rows after the header, expected some", place_);
+}
+
+std::span<const std::string> TableRows::names() const {
+  return has_header() ? std::span<const std::string>(head_.first) : std::span<const std::string>();
+}
+
+RowFields TableRows::parse(const TextBlock& block, const std::vector<int64_t>& slots, size_t width) const {
+  RowFields rows;
+  RecordCursor cursor(block, head_.format);
+  while (cursor.next()) {
+    const int64_t line = cursor.number();
+    if (line == header_line_) continue;
+    rows.lines.push_back(line);
+    rows.fields.resize(rows.fields.size() + width);
+    std::string_view* const row = rows.fields.data() + rows.fields.size() - width;
+    const int64_t count =
+        with_fields(source_, line, cursor.record(), head_.format.separator, cursor.quotes(), [&](auto field) {
+          int64_t column = 0;
+          for (; field.next(); ++column) {
+            const int64_t slot = column < std::ssize(slots) ? slots[static_cast<size_t>(column)] : -1;
+            if (slot < 0) continue;
+            std::string_view text = field.field();
+            if constexpr (std::is_same_v<decltype(field), RecordFields>)
+              if (field.copied()) text = *rows.copies.emplace_back(std::make_unique<std::string>(text));
+            row[slot] = text;
+          }
+          return column;
+        });
+    if (count != columns())
+      source_.fail(line, "{} fields, expected {} as in the first line", count, columns());
+  }
+  rows.comments = cursor.comments();
+  return rows;
+}
+
+int64_t TableRows::read(const std::vector<int64_t>& columns,
+                        const std::function<void(const RowFields&)>& take) {
+  std::vector<int64_t> slots(static_cast<size_t>(this->columns()), -1);
+  for (size_t k = 0; k < columns.size(); ++k)
+    if (columns[k] >= 0) slots[static_cast<size_t>(columns[k])] = static_cast<int64_t>(k);
+  TextSource source(path_, text_.input);
+  source.cut_by([this](std::string_view text, int64_t line) { return head_.format.last_end(text, line); });
+  int64_t count = 0;
+  comments_ = 0;
+  source.for_blocks([&](const TextBlock& block) { return parse(block, slots, columns.size()); },
+                    [&](const RowFields& rows) {
+                      count += std::ssize(rows.lines);
+                      comments_ += rows.comments;
+                      take(rows);
+                    });
+  return count;
+}
+
+std::string TableRows::note() const {
+  return fmt::format("{}: {}", excerpt(path_), head_.str(header_line_, comments_));
+}
+
+}  // namespace adj

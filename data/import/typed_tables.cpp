@@ -1,0 +1,141 @@
+#include <adjoint/core/text.h>
+#include <adjoint/data/import/detail/typed_reader.h>
+#include <adjoint/data/import/typed_tables.h>
+#include <adjoint/data/reordered.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include <fmt/ranges.h>
+
+namespace adj {
+
+std::vector<std::string> TableFiles::paths() const {
+  std::vector<std::string> all;
+  for (const NodeTableFile& table : nodes)
+    if (!table.path.empty()) all.push_back(table.path);
+  for (const EdgeTableFile& table : edges) all.push_back(table.path);
+  if (graphs && !graphs->path.empty()) all.push_back(graphs->path);
+  return all;
+}
+
+namespace {
+
+class TableImport {
+ public:
+  TableImport(const TableFiles& files, std::vector<std::string>& notes) : files_(files), notes_(notes) {
+    files_.text.input.pipes = std::make_shared<const PipeCopies>(files_.paths());
+    bool joined = false;
+    for (const EdgeTableFile& table : files_.edges) joined = joined || !table.graph.empty();
+    for (const NodeTableFile& table : files_.nodes) {
+      if (types_.contains(table.type))
+        data_fail("two tables of nodes \"{}\", expected one for each type", excerpt(table.type));
+      types_.try_emplace(table.type, table, files_, joined);
+    }
+    for (const EdgeTableFile& table : files_.edges)
+      tables_.push_back(std::make_unique<EdgeTable>(table, files_, types_));
+  }
+
+  NodeTypes& types() { return types_; }
+
+  TypedDataset read() {
+    for (auto& [name, type] : types_) type.read_ids();
+    for (const auto& table : tables_) table->read_ends(types_);
+    TypedDataset data;
+    data.name = files_.name;
+    HeteroGraph::NodeCounts counts;
+    for (auto& [name, type] : types_) {
+      if (type.size() == 0) data_fail("no nodes of type \"{}\" in any table, expected some", excerpt(name));
+      counts.emplace(name, type.size());
+      data.nodes.emplace(name, type.items(notes_));
+    }
+    std::map<EdgeType, HeteroGraph::Edges> relations;
+    for (const auto& table : tables_)
+      for (EdgeTable::Part& part : table->parts(counts, notes_)) {
+        if (relations.contains(part.type))
+          data_fail("{}: edges of type {}, as another table, expected one for each type",
+                    excerpt(table->path()), text_of(part.type));
+        relations.emplace(part.type, std::move(part.edges));
+        data.edges.emplace(part.type, std::move(part.items));
+      }
+    data.graph = HeteroGraph(std::move(counts), std::move(relations));
+    return data;
+  }
+
+ private:
+  TableFiles files_;
+  std::vector<std::string>& notes_;
+  NodeTypes types_;
+  std::vector<std::unique_ptr<EdgeTable>> tables_;
+};
+
+Task task_of_graphs(Task task) {
+  if (task == Task::node_multilabel)
+    data_fail("task node_multilabel of graphs, expected node_class or node_regression");
+  return task == Task::node_class        ? Task::graph_class
+         : task == Task::node_regression ? Task::graph_regression
+                                         : Task::none;
+}
+
+}  // namespace
+
+TypedDataset import_tables(const TableFiles& files, std::vector<std::string>& notes) {
+  if (files.graphs) data_fail("{}: a table of graphs, expected nodes and edges", excerpt(files.graphs->path));
+  return TableImport(files, notes).read();
+}
+
+Dataset import_graph_tables(const TableFiles& files, std::vector<std::string>& notes) {
+  if (files.nodes.size() != 1 || files.edges.size() != 1 || files.nodes[0].graph.empty())
+    data_fail(
+        "tables of many graphs: {} of nodes and {} of edges{}, expected one of each, with a column of graphs "
+        "in that of nodes (graph)",
+        files.nodes.size(), files.edges.size(),
+        files.nodes.empty() || !files.nodes[0].graph.empty() ? "" : " without a column of graphs");
+  TableImport import(files, notes);
+  const TypedDataset typed = import.read();
+  if (typed.nodes.size() != 1 || typed.edges.size() != 1)
+    data_fail("{}: several types of nodes or edges, expected one type for many graphs",
+              excerpt(files.edges[0].path));
+  Dataset data = typed.homogeneous(typed.edges.begin()->first);
+
+  NodeTableFile table = files.graphs.value_or(NodeTableFile());
+  if (table.type.empty()) table.type = "graphs";
+  NodeType graphs(table, files);
+  graphs.read_ids();
+  const int64_t listed = graphs.size();
+  const std::vector<int32_t> graph_of = import.types().begin()->second.read_graphs(graphs);
+  if (listed > 0 && graphs.size() > listed)
+    data_fail("{}: {} graphs, of which {} have no row in {}, expected one for each",
+              excerpt(files.nodes[0].path), graphs.size(), graphs.size() - listed, excerpt(table.path));
+  std::vector<int32_t> order(graph_of.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto graph = [&](int32_t node) { return graph_of[static_cast<size_t>(node)]; };
+  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return graph(a) < graph(b); });
+  if (!std::is_sorted(graph_of.begin(), graph_of.end())) {
+    data = reordered(data, Tensor::from(order));
+    data.order = {};
+  }
+  std::vector<int64_t> offsets(static_cast<size_t>(graphs.size()) + 1);
+  for (const int32_t g : graph_of) ++offsets[static_cast<size_t>(g) + 1];
+  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+  data.graph_offsets = Tensor::from(offsets);
+  ItemTable items = graphs.items(notes);
+  if (items.x)
+    notes.push_back(fmt::format("{}: features of graphs are not kept: {}", excerpt(table.path),
+                                fmt::join(items.feature_names, ", ")));
+  if (items.task != Task::none) {
+    data.task = task_of_graphs(items.task);
+    data.classes = items.classes;
+    data.class_names = items.class_names;
+    data.graph_y = items.y;
+    data.unlabelled = items.unlabelled;
+  }
+  if (!items.splits.empty()) data.splits = items.splits;
+  data.use_first_split();
+  notes.push_back(fmt::format("{} graphs, numbered {}", graphs.size(),
+                              listed > 0 ? "as in " + excerpt(table.path) : "by first appearance"));
+  return data;
+}
+
+}  // namespace adj

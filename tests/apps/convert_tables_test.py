@@ -1,0 +1,341 @@
+"""`convert tables` against graphs that numpy makes of the same tables; h5py reads the results, and writes what
+`inspect` reads."""
+
+import json
+import os
+import subprocess
+import tempfile
+from datetime import datetime, timezone
+
+import h5py
+import numpy as np
+
+BIN = os.environ["ADJOINT_BIN_DIR"]
+
+
+def run(program, *words, status=0, stdin=None):
+    ran = subprocess.run([os.path.join(BIN, program), *map(str, words)], capture_output=True, text=True, input=stdin)
+    assert ran.returncode == status, (program, words, ran.returncode, ran.stdout, ran.stderr)
+    return ran.stderr + ran.stdout
+
+
+def refused(*words):
+    text = run("convert", "tables", *words, status=1)
+    assert text.count("\n") == 1, text
+    return text
+
+
+def expect(text, *parts):
+    for part in parts:
+        assert part in text, (part, text)
+
+
+def write(name, text):
+    with open(name, "w") as f:
+        f.write(text)
+
+
+def names(group, path):
+    text, at = group[path][:].tobytes(), group[path + "_offsets"][:]
+    return [text[a:b].decode() for a, b in zip(at, at[1:])]
+
+
+def micro(text):
+    return round(datetime.fromisoformat(text).replace(tzinfo=timezone.utc).timestamp() * 1e6)
+
+
+def write_shop():
+    write("people.csv", "phone,name,city,age,group,joined\n"
+          "1,ann,rome,30,a,2021-03-05\n2,bob,oslo,40,b,2021-03-06T12:00:00\n3,cid,rome,50,a,\n")
+    write("films.csv", "id;minutes;part;genre\n10;90;train;war\n20;120;val;love\n30;75;test;war\n40;60;train;love\n")
+    write("ratings.csv", "device,film_id,people_id,stars,when\n"
+          "tv,10,ann,5,9007199254740993\npc,30,bob,1,2\ntv,20,cid,3,-4\ntv,10,cid,4,7\n")
+    write("friends.csv", "from,to\nann,bob\nbob,cid\ncid,cid\n")
+
+
+def test_types():
+    """Everything of two types of nodes and two of edges, beside values written here by hand."""
+    write_shop()
+    text = run("convert", "tables", "shop.h5", "--nodes", "people.csv", "--nodes", "film=films.csv",
+               "--edges", "people:rated:film=ratings.csv", "--edges", "people:knows:people=friends.csv",
+               "--id", "people=name", "--label", "people=group", "--without", "people=phone",
+               "--time", "people=joined", "--label", "film=genre", "--split-column", "film=part",
+               "--weight", "rated=stars", "--attributes", "rated=device", "--time", "rated=when",
+               "--undirected", "knows=true", "--name", "shop")
+    expect(text, "2 types of nodes", "2 types of edges", "as \"rated\"", "passed over: phone", "weights from stars",
+           "times from column 6 (joined), in microseconds", "1 without one", "as they are")
+    with h5py.File("shop.h5") as f:
+        assert dict(f.attrs) == {"format": "adjoint.graph", "version": 2, "name": "shop"}, dict(f.attrs)
+        people, film = f["nodes/people"], f["nodes/film"]
+        assert people.attrs["num_nodes"] == 3 and film.attrs["num_nodes"] == 4
+        assert names(people, "name") == ["ann", "bob", "cid"]
+        assert names(people, "x_names") == ["city=oslo", "city=rome", "age"]
+        np.testing.assert_array_equal(people["x"][:], [[0, 1, 30], [1, 0, 40], [0, 1, 50]])
+        assert people.attrs["task"] == "node_class" and names(people, "class_names") == ["a", "b"]
+        np.testing.assert_array_equal(people["y"][:], [0, 1, 0])
+        np.testing.assert_array_equal(people["time"][:],
+                                      [micro("2021-03-05"), micro("2021-03-06T12:00:00"), -2**63])
+        np.testing.assert_array_equal(film["id"][:], [10, 20, 30, 40])
+        assert names(film, "x_names") == ["minutes"] and names(film, "class_names") == ["love", "war"]
+        np.testing.assert_array_equal(film["x"][:].ravel(), [90, 120, 75, 60])
+        assert [film["splits/" + part][:].tolist() for part in ("train", "val", "test")] == [[0, 3], [1], [2]]
+        rated, knows = f["edges/rated"], f["edges/knows"]
+        assert (rated.attrs["source"], rated.attrs["name"], rated.attrs["target"]) == ("people", "rated", "film")
+        np.testing.assert_array_equal(rated["src"][:], [0, 1, 2, 2])
+        np.testing.assert_array_equal(rated["dst"][:], [0, 2, 1, 0])
+        np.testing.assert_array_equal(rated["weight"][:], [5, 1, 3, 4])
+        np.testing.assert_array_equal(rated["time"][:], [9007199254740993, 2, -4, 7])
+        assert names(rated, "attr_names") == ["device=pc", "device=tv"]
+        np.testing.assert_array_equal(rated["attr"][:], [[0, 1], [1, 0], [0, 1], [0, 1]])
+        np.testing.assert_array_equal(knows["src"][:], [0, 1, 2, 1, 2])
+        np.testing.assert_array_equal(knows["dst"][:], [1, 2, 2, 0, 1])
+        assert knows.attrs["source"] == knows.attrs["target"] == "people"
+    report = json.loads(run("inspect", "shop.h5", "--json"))
+    assert report["problems"] == [] and [n["type"] for n in report["nodes"]] == ["film", "people"]
+    assert report["nodes"][1]["classes"] == [2, 1] and report["nodes"][1]["times"]
+    assert [e["type"] for e in report["edges"]] == [["people", "knows", "people"], ["people", "rated", "film"]]
+    expect(run("inspect", "shop.h5"), "nodes people", "a: 2, b: 1", "edges people:rated:film", "no errors")
+
+
+def test_description():
+    """The same from YAML in another folder, whose paths are relative to it: byte for byte the same contents."""
+    os.makedirs("folder", exist_ok=True)
+    write("folder/shop.yaml", """
+name: shop
+nodes:
+  people: {file: ../people.csv, id: name, label: group, without: [phone], time: joined}
+  film: {file: ../films.csv, label: genre, split-column: part}
+edges:
+- {file: ../ratings.csv, type: [people, rated, film], weight: stars, attributes: [device], time: when}
+- {file: ../friends.csv, type: knows, undirected: true}
+""".replace("type: knows", "type: people:knows:people"))
+    run("convert", "tables", "folder/shop.yaml", "again.h5")
+
+    def contents(path):
+        found = {}
+        with h5py.File(path) as f:
+            f.visititems(lambda name, o: found.__setitem__(name, (dict(o.attrs), o[()].tobytes()
+                                                                  if isinstance(o, h5py.Dataset) else None)))
+        return found
+    assert contents("shop.h5") == contents("again.h5")
+    for change, parts in [("nodes: 1\nedges: [a.csv]", ("bad.yaml:1: no keys with values, expected a type of nodes",)),
+                          ("edges: []", ("bad.yaml:1: edges: expected a list of tables",)),
+                          ("nodes: {p: {fiel: p.csv}}\nedges: [e.csv]",
+                           ('bad.yaml:1: "fiel", expected file, label',)),
+                          ("edges: [{file: friends.csv, missing-ids: never}]",
+                           ("bad.yaml:1: missing-ids never: expected error, drop, keep",)),
+                          ("edges: [{type: a}]", ("bad.yaml:1: no file",)),
+                          ("edges: [{file: friends.csv, type: 'a:b'}]", ("expected a name, or the types of sources",)),
+                          ("edges: [friends.csv]\nedges: [friends.csv]", ("the key edges twice",)),
+                          ("a: [", ("not YAML",)), ("edges: [gone.csv]", ("gone.csv",)),
+                          ("colour: red\nedges: [friends.csv]", ('"colour", expected nodes, edges',))]:
+        write("bad.yaml", change)
+        expect(refused("bad.yaml", "x.h5"), *parts)
+        assert not os.path.exists("x.h5")
+
+
+def test_guesses():
+    """Types of nodes by names of columns; nodes that only edges name; relations; Neo4j; refusals."""
+    write("users.csv", "user_id,age\n1,20\n2.0,30\n")
+    write("items.csv", "id,price\n1,5\n7,6\n")
+    write("clicks.csv", "user_id,item_id\n1,7\n2,1\n1,1\n")
+    text = run("convert", "tables", "c.h5", "--nodes", "users.csv", "--nodes", "items.csv", "--edges", "clicks.csv")
+    expect(text, 'edges from user_id (users) to item_id (items) as "clicks"')
+    with h5py.File("c.h5") as f:
+        np.testing.assert_array_equal(f["edges/clicks/src"][:], [0, 1, 0])
+        np.testing.assert_array_equal(f["edges/clicks/dst"][:], [1, 0, 0])
+        np.testing.assert_array_equal(f["nodes/users/id"][:], [1, 2])
+    # Without tables, two id spaces are two types.
+    run("convert", "tables", "d.h5", "--edges", "clicks.csv")
+    with h5py.File("d.h5") as f:
+        assert sorted(f["nodes"]) == ["item", "user"]
+        np.testing.assert_array_equal(f["nodes/item/id"][:], [7, 1])
+    # Triples are relations, whose names may be anything.
+    write("triples.tsv", "head\trelation\ttail\nrome\tin/the country\titaly\nann\tborn in\trome\n"
+          "oslo\tin/the country\tnorway\n")
+    expect(run("convert", "tables", "k.h5", "--edges", "triples.tsv"), "2 types from relation")
+    with h5py.File("k.h5") as f:
+        assert f["nodes/node"].attrs["num_nodes"] == 5
+        found = {g.attrs["name"]: (g["src"][:].tolist(), g["dst"][:].tolist()) for g in f["edges"].values()}
+        assert found == {"in/the country": ([0, 3], [1, 4]), "born in": ([2], [0])}, found
+    assert json.loads(run("inspect", "k.h5", "--json"))["problems"] == []
+    run("convert", "typed", "k.h5", "one.h5", "--edges", "in/the country")
+    with h5py.File("one.h5") as f:
+        assert f.attrs["version"] == 1 and f["edges/src"].shape == (2,)
+    expect(run("convert", "typed", "k.h5", "x.h5", "--edges", "of", status=1), "expected one of: node:born in:node")
+    expect(run("train_gcn", "--data", "k.h5", status=1), "2, a file of several types", "convert typed")
+    write("n1.csv", "personId:ID(Person),name\n5,ann\n6,bob\n")
+    write("n2.csv", ":ID(Film),title\n5,alien\n8,brazil\n")
+    write("r.csv", ":START_ID(Person),:END_ID(Film),:TYPE\n5,8,SAW\n6,5,LIKED\n5,5,SAW\n")
+    run("convert", "tables", "n.h5", "--nodes", "Person=n1.csv", "--nodes", "Film=n2.csv", "--edges", "r.csv",
+        "--without", "Person=name", "--without", "Film=title")
+    with h5py.File("n.h5") as f:
+        assert f["edges/SAW/src"][:].tolist() == [0, 0] and f["edges/SAW/dst"][:].tolist() == [1, 0]
+        assert f["edges/LIKED"].attrs["target"] == "Film"
+    write("plain.csv", "a,b\n1,2\n")
+    expect(refused("x.h5", "--nodes", "users.csv", "--nodes", "items.csv", "--edges", "plain.csv"),
+           "may be ids of any type of nodes (items, users)")
+    expect(refused("x.h5", "--nodes", "users.csv", "--edges", "u:a:u=clicks.csv", "--edges", "u:a:u=clicks.csv"),
+           "as another table")
+    write("both.csv", "user_id,item_id\n1,\n2,1\n")
+    expect(refused("x.h5", "--edges", "both.csv"), "both.csv:2", "missing-ids: drop")
+    run("convert", "tables", "m.h5", "--edges", "both.csv", "--missing-ids", "drop")
+    with h5py.File("m.h5") as f:
+        assert f["edges/both/src"].shape == (1,)
+    write("strange.csv", "user_id,item_id\n3,1\n")
+    expect(refused("x.h5", "--nodes", "users.csv", "--nodes", "items.csv", "--edges", "strange.csv"),
+           "2 rows for 3 nodes; no row for '3'")
+    run("convert", "tables", "i.h5", "--nodes", "users.csv", "--nodes", "items.csv", "--edges", "strange.csv",
+        "--impute", "users=mean")
+    with h5py.File("i.h5") as f:
+        np.testing.assert_array_equal(f["nodes/users/x"][:].ravel(), [20, 30, 25])
+    write("twice.csv", "user_id,age\n1,20\n1,30\n")
+    run("convert", "tables", "h.h5", "--nodes", "users.csv", "--edges", "clicks.csv")  # items have no table
+    with h5py.File("h.h5") as f:
+        assert sorted(f["nodes"]) == ["item", "users"] and f["edges/clicks"].attrs["target"] == "item"
+    expect(refused("x.h5", "--nodes", "people=users.csv", "--edges", "clicks.csv"),
+           "column 1 (user_id) may be ids of any type of nodes (people)")
+    expect(refused("x.h5", "--nodes", "user=twice.csv", "--edges", "clicks.csv"), "twice.csv:3: '1' in column 1")
+    write("words.csv", "ann,bob\ncid,dan\n")
+    expect(refused("x.h5", "--edges", "words.csv"), "a header or a row, expected --header yes or no")
+    expect(run("convert", "tables", "x.h5", status=2), "--edges: expected a table of edges")
+    expect(run("convert", "tables", "x.h5", "--edges", "clicks.csv", "--nodes", "users.csv", "--nodes", "items.csv",
+               "--label", "age", status=2), "which table, expected TYPE=COLUMN with a type of users, items")
+
+
+def test_single_type():
+    """One type of nodes and edges is a graph of version 1 that programs train on, and new tables go through the
+    same transforms by --like."""
+    rng = np.random.default_rng(0)
+    n = 60
+    y = rng.integers(0, 2, n)
+    src, dst = rng.integers(0, n, (2, 200))
+    write("p.csv", "id,age,town,kind,seen\n" + "".join(
+        "p%d,%d,%s,%s,%d\n" % (i, 20 + 40 * y[i] + rng.integers(5), "ab"[y[i]], ("x", "z")[y[i]], 100 + i)
+        for i in range(n)))
+    write("e.csv", "source,target,n,at\n" + "".join("p%d,p%d,%d,%d\n" % (s, d, k, k) for k, (s, d)
+                                                    in enumerate(zip(src, dst))))
+    run("convert", "tables", "g.h5", "--nodes", "person=p.csv", "--edges", "e.csv", "--label", "kind", "--time",
+        "person=seen", "--attributes", "n", "--time", "e=at", "--split", "60,20,20", "--seed", "3")
+    with h5py.File("g.h5") as f:
+        assert f.attrs["version"] == 1 and f.attrs["task"] == "node_class"
+        np.testing.assert_array_equal(f["nodes/y"][:], y)
+        np.testing.assert_array_equal(f["nodes/time"][:], 100 + np.arange(n))
+        ids = names(f["nodes"], "name")
+        edges = sorted(zip(f["edges/src"][:], f["edges/dst"][:], f["edges/attr"][:].ravel(), f["edges/time"][:]))
+        place = {name: i for i, name in enumerate(ids)}
+        assert edges == sorted((place["p%d" % s], place["p%d" % d], k, k) for k, (s, d) in enumerate(zip(src, dst)))
+        assert names(f["edges"], "attr_names") == ["n"]
+        assert sum(len(f["splits/" + part]) for part in ("train", "val", "test")) == n
+    for model in ("train_gat", "train_sage"):
+        run(model, "--data", "g.h5", "--epochs", "3", "--quiet", "--checkpoint", model + ".h5")
+        run(model, "--data", "g.h5", "--epochs", "2", "--quiet", "--loader", "neighbor", "--fanouts", "3,3")
+    write("q.csv", "town,seen,id,age\nb,1,q1,61\na,2,q2,\n")
+    write("f.csv", "source,target,n\nq1,q2,1\n")
+    text = refused("x.h5", "--nodes", "person=q.csv", "--edges", "f.csv", "--attributes", "n", "--like", "g.h5")
+    expect(text, "no value in column 4 (age)", "without --impute")
+    write("q.csv", "town,seen,id,age\nb,1,q1,61\nc,2,q2,21\n")
+    expect(run("convert", "tables", "new.h5", "--nodes", "person=q.csv", "--edges", "f.csv", "--attributes", "n",
+               "--like", "g.h5"), "1 row of categories that are not known there (c)", "passed over: seen")
+    with h5py.File("new.h5") as f:
+        assert names(f["nodes"], "x_names") == ["age", "town=a", "town=b"]
+        np.testing.assert_array_equal(f["nodes/x"][:], [[61, 0, 1], [21, 0, 0]])
+    # Labels of edges stay with their type.
+    write("l.csv", "source,target,kind,part\np1,p2,good,train\np2,p3,bad,val\np3,p4,good,test\np4,p5,,\n")
+    run("convert", "tables", "l.h5", "--edges", "person:trusts:person=l.csv", "--label", "trusts=kind",
+        "--split-column", "trusts=part")
+    with h5py.File("l.h5") as f:
+        trusts = f["edges/trusts"]
+        assert trusts.attrs["task"] == "edge_class" and names(trusts, "class_names") == ["bad", "good"]
+        np.testing.assert_array_equal(trusts["y"][:], [1, 0, 1, -1])
+        assert [trusts["splits/" + part][:].tolist() for part in ("train", "val", "test")] == [[0], [1], [2]]
+    assert json.loads(run("inspect", "l.h5", "--json"))["problems"] == []
+
+
+def test_many_graphs():
+    """Graphs by a column of graphs: node numbers begin anew in each, rows in any order; and labels by graph."""
+    write("n.csv", "graph_id,node_id,mass\ng2,0,5\ng1,0,1\ng2,1,6\ng1,1,2\ng1,2,3\n")
+    write("m.csv", "graph_id,src,dst,bond\ng1,0,2,single\ng2,1,0,double\ng1,1,0,single\n")
+    write("labels.csv", "graph_id,label\ng1,toxic\ng2,fine\n")
+    text = run("convert", "tables", "g.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "graph_id",
+               "--graphs", "labels.csv", "--attributes", "bond")
+    expect(text, "2 graphs", "numbered as in labels.csv")
+    with h5py.File("g.h5") as f:
+        assert f.attrs["task"] == "graph_class" and f["graphs/offsets"][:].tolist() == [0, 3, 5]
+        assert f["nodes/x"][:].ravel().tolist() == [1, 2, 3, 5, 6] and names(f["nodes"], "x_names") == ["mass"]
+        assert f["graphs/y"][:].tolist() == [1, 0] and names(f["graphs"], "class_names") == ["fine", "toxic"]
+        assert names(f["edges"], "attr_names") == ["bond=double", "bond=single"]
+        edges = sorted(zip(f["edges/src"][:], f["edges/dst"][:], f["edges/attr"][:, 0]))
+        assert edges == [(0, 2, 0), (1, 0, 0), (4, 3, 1)], edges
+        assert "nodes/order" not in f
+    write("two.csv", "graph_id,src,dst\ng1,0,0\ng1,7,0\n")
+    expect(refused("x.h5", "--nodes", "atom=n.csv", "--edges", "two.csv", "--graph", "graph_id"),
+           "nodes without a row")
+    write("labels.csv", "graph_id,label\ng1,toxic\n")
+    expect(refused("x.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "graph_id", "--graphs",
+                   "labels.csv"), "2 graphs, of which 1 have no row in labels.csv")
+    # Ids that are unique over all graphs: edges need no column.
+    write("n.csv", "id,g,mass\na,1,1\nb,1,2\nc,2,3\n")
+    write("m.csv", "from,to\na,b\nc,c\n")
+    run("convert", "tables", "u.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "atom=g")
+    with h5py.File("u.h5") as f:
+        assert f["graphs/offsets"][:].tolist() == [0, 2, 3] and f.attrs["task"] == "none"
+    write("m.csv", "from,to\na,c\n")
+    expect(refused("x.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "atom=g"),
+           "expected edges within graphs")
+
+
+def test_h5py_files():
+    """A file of version 2 as users write it, without names of groups as attributes, and damaged ones."""
+    def make(change=lambda f: None):
+        with h5py.File("v2.h5", "w") as f:
+            f.attrs.update({"format": "adjoint.graph", "version": 2})
+            f["nodes/user/x"] = np.ones((3, 2), np.float64)
+            f["nodes/user"].attrs["num_nodes"] = 3
+            f["nodes/item/y"] = np.array([0, 1], np.int8)
+            f["nodes/item"].attrs.update({"num_nodes": 2, "task": "node_class", "num_classes": 2})
+            f["edges/buys/src"], f["edges/buys/dst"] = np.array([2, 0], np.uint8), np.array([1, 1])
+            f["edges/buys"].attrs.update({"source": "user", "target": "item"})
+            f["edges/buys/attr"] = np.zeros((2, 1), np.float16)
+            change(f)
+        return subprocess.run([os.path.join(BIN, "inspect"), "v2.h5", "--json"], capture_output=True, text=True)
+    report = json.loads(make().stdout)
+    assert report["problems"] == [], report
+    assert report["edges"][0]["type"] == ["user", "buys", "item"] and report["edges"][0]["features"] == 1
+
+    def put(path, value):
+        def change(f):
+            if path in f:
+                del f[path]
+            f[path] = value
+        return change
+    for change, part in [
+            (put("edges/buys/dst", np.array([1, 2])), "edges/buys/dst: 2 at position 1, expected 0 to 1"),
+            (put("edges/buys/dst", np.array([1])), "edges/buys/dst: 1 edges, but src has 2"),
+            (put("edges/buys/attr", np.full((2, 1), np.nan)), "edges/buys/attr: nan"),
+            (put("edges/buys/attr", np.zeros((3, 1))), "edges/buys/attr: shape [3, 1]"),
+            (put("nodes/user/x", np.ones((4, 2))), "nodes/user/x: shape [4, 2], expected 3 rows"),
+            (put("nodes/item/y", np.array([0, 2])), "nodes/item/y: 2 at position 1, expected -1 to 1"),
+            (put("nodes/user/time", np.zeros(3)), "nodes/user/time: float64 [3], expected integers"),
+            (lambda f: f["edges/buys"].attrs.update({"source": "nobody"}),
+             'attribute edges/buys@source: \\"nobody\\", expected one of the types of nodes: item, user'),
+            (lambda f: f["edges/buys"].attrs.pop("target"), "attribute edges/buys@target: missing"),
+            (lambda f: f["nodes/user"].attrs.pop("num_nodes"), "attribute nodes/user@num_nodes: missing"),
+            (lambda f: f["nodes/user"].attrs.update({"num_nodes": 0}), "attribute nodes/user@num_nodes: 0"),
+            (lambda f: f["nodes/item"].attrs.update({"task": "graph_class"}),
+             'attribute nodes/item@task: \\"graph_class\\", expected node_class'),
+            (lambda f: f["nodes/item"].attrs.update({"name": "user"}), "another type of nodes"),
+            (put("nodes/item/splits/train", np.array([5])), "nodes/item/splits/train: 5 at position 0"),
+            (lambda f: f.pop("edges/buys/src"), "edges/buys/src: missing")]:
+        ran = make(change)
+        assert ran.returncode == 1 and part in ran.stdout, (part, ran.stdout, ran.stderr)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    test_types()
+    test_description()
+    test_guesses()
+    test_single_type()
+    test_many_graphs()
+    test_h5py_files()
