@@ -63,7 +63,8 @@ class Expectation {
  private:
   template <class... Args>
   [[noreturn]] void fail(std::string_view place, fmt::format_string<Args...> format, Args&&... args) const {
-    data_fail("{}: {}: {}", excerpt(path_), paths_.place(place), fmt::format(format, std::forward<Args>(args)...));
+    data_fail("{}: {}: {}", excerpt(path_), paths_.place(place),
+              fmt::format(format, std::forward<Args>(args)...));
   }
 
   bool of_graphs() const { return is_of_graphs(data_.task); }

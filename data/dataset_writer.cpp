@@ -23,19 +23,19 @@ void write_column_names(H5Writer& file, const std::string& path, const std::vect
 
 /// The features, and their names and encoder.
 void write_features(H5Writer& file, const ItemTable& items, const detail::ItemPaths& paths) {
-  const auto at = [&](std::string_view path) { return paths.path(path); };
+  const auto place = [&](std::string_view path) { return paths.path(path); };
   const Features& x = items.x;
   if (x && !x.is_sparse()) {
-    file.write(at("nodes/x"), x.to_dense().to(DType::f32));
+    file.write(place("nodes/x"), x.to_dense().to(DType::f32));
   } else if (x) {
     const SparseMatrix& sparse = x.sparse();
-    file.attribute(at("nodes"), "x_cols", sparse.cols());
-    file.write(at("nodes/x_indptr"), sparse.relation().csr().offsets);
-    file.write(at("nodes/x_indices"), sparse.relation().csr().indices);
-    file.write(at("nodes/x_data"),
+    file.attribute(place("nodes"), "x_cols", sparse.cols());
+    file.write(place("nodes/x_indptr"), sparse.relation().csr().offsets);
+    file.write(place("nodes/x_indices"), sparse.relation().csr().indices);
+    file.write(place("nodes/x_data"),
                sparse.values() ? sparse.values().to(DType::f32) : Tensor::full({sparse.entries()}, 1.0));
   }
-  write_column_names(file, at("nodes/x"), items.feature_names, items.encoder);
+  write_column_names(file, place("nodes/x"), items.feature_names, items.encoder);
 }
 
 void write_splits(H5Writer& file, const std::vector<Split>& splits, const detail::ItemPaths& paths = {}) {
@@ -58,16 +58,16 @@ Tensor stored_labels(const ItemTable& dataset) {
 }  // namespace
 
 void detail::write_items(H5Writer& file, const ItemTable& items, const ItemPaths& paths) {
-  const auto at = [&](std::string_view path) { return paths.path(path); };
+  const auto place = [&](std::string_view path) { return paths.path(path); };
   write_features(file, items, paths);
-  if (items.y) file.write(at("nodes/y"), stored_labels(items));
-  if (items.times) file.write(at("nodes/time"), items.times);
-  if (items.node_ids) file.write(at("nodes/id"), items.node_ids);
+  if (items.y) file.write(place("nodes/y"), stored_labels(items));
+  if (items.times) file.write(place("nodes/time"), items.times);
+  if (items.node_ids) file.write(place("nodes/id"), items.node_ids);
   if (items.node_names) {
-    file.write(at("nodes/name"), items.node_names);
-    file.write(at("nodes/name_offsets"), items.node_name_offsets);
+    file.write(place("nodes/name"), items.node_names);
+    file.write(place("nodes/name_offsets"), items.node_name_offsets);
   }
-  if (!items.class_names.empty()) write_names(file, at(class_names_path(items.task)), items.class_names);
+  if (!items.class_names.empty()) write_names(file, place(class_names_path(items.task)), items.class_names);
   write_splits(file, items.splits, paths);
 }
 

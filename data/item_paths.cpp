@@ -21,9 +21,9 @@ std::string ItemPaths::place(std::string_view place) const {
   if (group_.empty()) return std::string(place);
   if (!place.starts_with(kAttribute)) return path(place);
   place.remove_prefix(kAttribute.size());
-  const size_t at = place.find('@');
-  const std::string_view object = at == std::string_view::npos ? "" : place.substr(0, at);
-  return fmt::format("{}{}@{}", kAttribute, path(object), place.substr(at + 1));
+  const size_t end = place.find('@');
+  const std::string_view object = end == std::string_view::npos ? "" : place.substr(0, end);
+  return fmt::format("{}{}@{}", kAttribute, path(object), place.substr(end + 1));
 }
 
 }  // namespace adj::detail

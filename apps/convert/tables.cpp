@@ -22,7 +22,7 @@ using Words = std::vector<std::string>;
 /// An option of the columns of one table: "[TYPE=]VALUE[,VALUE]…", any number of times.
 struct EntryOption {
   const char *name, *placeholder, *help;
-  Words given = {};
+  Words words = {};
 };
 
 struct Arguments {
@@ -187,7 +187,7 @@ std::variant<Dataset, TypedDataset> import_all(const std::string& input, Argumen
     usage_fail("{}: conflicts with --nodes and --edges, expected a description or these", excerpt(input));
   TableFiles files = described ? read_table_description(input) : tables_in(arguments);
   for (const EntryOption& option : arguments.entries)
-    for (const std::string& word : option.given) {
+    for (const std::string& word : option.words) {
       if (described)
         usage_fail("--{}: expected in {}, which describes the tables", option.name, excerpt(input));
       set_option(option, word, files);
@@ -226,7 +226,7 @@ Format tables_format(std::shared_ptr<const SplitOptions> splits) {
       "file's name)");
   for (EntryOption& option : arguments->entries)
     add(option.name,
-        po::value(&option.given)->composing()->value_name(fmt::format("[TYPE=]{}", option.placeholder)),
+        po::value(&option.words)->composing()->value_name(fmt::format("[TYPE=]{}", option.placeholder)),
         option.help);
   add("graphs", po::value(&arguments->graphs)->value_name("FILE"),
       "for many graphs: table of their labels and splits; its type for the options above is graphs");

@@ -7,7 +7,6 @@
 #include <adjoint/data/import/split_table.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <limits>
 #include <numeric>
 #include <unordered_map>
@@ -17,34 +16,6 @@ namespace adj {
 namespace {
 
 using detail::gather_edges;
-
-/// The words of a column's name that say what its ids are of: user of user_id; none of source_id.
-std::vector<std::string> kind_words(const std::string& name) {
-  constexpr std::string_view kEnds[] = {"id",   "ids",  "source", "src", "target", "dst",   "from", "to",
-                                        "head", "tail", "start",  "end", "node",   "index", "key"};
-  std::vector<std::string> words = words_in(name);
-  std::erase_if(words, [&](const std::string& word) {
-    return std::find(std::begin(kEnds), std::end(kEnds), word) != std::end(kEnds);
-  });
-  return words;
-}
-
-bool is_same_kind(const std::string& type, const std::string& word) {
-  const std::string name = lower(type);
-  return name == word || name == word + "s" || name + "s" == word;
-}
-
-/// "Person" of ":START_ID(Person)"; or empty.
-std::string neo4j_group(const std::string& name) {
-  const size_t begin = name.find('(');
-  if (name.find("_ID(") == std::string::npos || !name.ends_with(')')) return "";
-  return name.substr(begin + 1, name.size() - begin - 2);
-}
-
-std::string stem(const std::string& path) {
-  const std::string file = std::filesystem::path(path).filename().string();
-  return file.substr(0, std::max<size_t>(file.find('.'), 1));
-}
 
 Tensor rows_of(const Tensor& values, const Tensor& rows) {
   return values ? gather_edges(values, rows) : values;
@@ -90,37 +61,12 @@ EdgeTable::EdgeTable(const EdgeTableFile& table, const TableFiles& files, NodeTy
   find_relation(find({}));
   if (!table_.graph.empty())
     graph_ = chosen_column(table_.graph, rows_.names(), rows_.columns(), rows_.place());
-  type_ = table_.type;
   find_types(types);
-  if (type_.name.empty()) type_.name = stem(table_.path);
   for (const std::string& name : {type_.src, type_.dst}) {
     NodeTableFile alone;
     alone.type = name;
     types.try_emplace(name, alone, files);
   }
-}
-
-/// Chooses the columns whose names are types of nodes: those of the type of edges, or else the only two.
-bool EdgeTable::find_typed_columns(const NodeTypes& types) {
-  std::vector<int64_t> sources, targets, all;
-  for (int64_t k = 0; k < std::ssize(rows_.names()); ++k) {
-    const std::vector<std::string> words = kind_words(rows_.names()[static_cast<size_t>(k)]);
-    const auto names = [&](const std::string& type) {
-      return words.size() == 1 && is_same_kind(type, words[0]);
-    };
-    if (names(table_.type.src)) sources.push_back(k);
-    if (names(table_.type.dst)) targets.push_back(k);
-    if (std::any_of(types.begin(), types.end(), [&](const auto& type) { return names(type.first); }))
-      all.push_back(k);
-  }
-  if (table_.type.src.empty() && all.size() == 2) {
-    sources = {all[0]};
-    targets = {all[1]};
-  }
-  if (sources.size() != 1 || targets.size() != 1 || sources == targets) return false;
-  table_.columns.source = column_name(sources[0], rows_.names());
-  table_.columns.target = column_name(targets[0], rows_.names());
-  return true;
 }
 
 void EdgeTable::find_relation(const EdgeColumns& without_choice) {
@@ -129,41 +75,6 @@ void EdgeTable::find_relation(const EdgeColumns& without_choice) {
     relation_ = chosen_column(table_.relation, rows_.names(), rows_.columns(), rows_.place());
   else if (table_.type.name.empty())
     relation_ = without_choice.relation;
-}
-
-std::vector<std::string> EdgeTable::types_named(int64_t column, const NodeTypes& types) const {
-  std::vector<std::string> found;
-  const std::string name = rows_.has_header() ? column_name(column, rows_.names()) : "";
-  for (const auto& [type, nodes] : types) {
-    if (!nodes.is_declared()) continue;
-    const std::vector<std::string> words = kind_words(name);
-    if (std::any_of(words.begin(), words.end(), [&](const auto& word) { return is_same_kind(type, word); }))
-      found.push_back(type);
-  }
-  return found;
-}
-
-void EdgeTable::find_types(const NodeTypes& types) {
-  std::vector<std::string> declared;
-  for (const auto& [type, nodes] : types)
-    if (nodes.is_declared()) declared.push_back(type);
-  const auto find = [&](int64_t column, int64_t other, const std::string& chosen) {
-    if (!chosen.empty()) return chosen;
-    const std::string name = rows_.has_header() ? column_name(column, rows_.names()) : "";
-    if (const std::string group = neo4j_group(name); !group.empty()) return group;
-    const std::vector<std::string> found = types_named(column, types), words = kind_words(name);
-    if (found.size() == 1) return found[0];
-    if (declared.size() == 1 && !columns_.two_kinds) return declared[0];
-    // Nodes without a table, beside those of one.
-    const bool alone = found.empty() && (declared.empty() || types_named(other, types).size() == 1);
-    if (columns_.two_kinds && alone && !words.empty()) return words.back();
-    if (declared.empty()) return std::string("node");
-    data_fail("{}: {} may be ids of any type of nodes ({}), expected the type of edges, as {}:{}:{}",
-              rows_.place(), column_text(column, rows_.names()), detail::listed(declared, 5),
-              declared.front(), type_.name.empty() ? stem(table_.path) : type_.name, declared.back());
-  };
-  type_.src = find(columns_.source, columns_.target, table_.type.src);
-  type_.dst = find(columns_.target, columns_.source, table_.type.dst);
 }
 
 void EdgeTable::read_ends(NodeTypes& types) {
@@ -335,18 +246,18 @@ EdgeTable::Part EdgeTable::part(const EdgeType& type, const std::vector<int32_t>
   part.edges.relation =
       Relation::from_coo(counts.at(type.src), counts.at(type.dst), Tensor::from(src), Tensor::from(dst));
   if (!weights_.empty()) part.edges.attributes.emplace("weight", gather_edges(Tensor::from(weights_), index));
-  ItemTable& own = part.items;
+  ItemTable& table = part.items;
   if (items.x) {
-    own.x = items.x.rows(index);
-    part.edges.attributes.emplace("attr", own.x.to_dense());
+    table.x = items.x.rows(index);
+    part.edges.attributes.emplace("attr", table.x.to_dense());
   }
-  own.y = rows_of(items.y, index);
-  own.times = rows_of(items.times, index);
-  erase_answers(own, first_reverse);
-  if (own.y) own.unlabelled = detail::count_unlabelled(own.y);
+  table.y = rows_of(items.y, index);
+  table.times = rows_of(items.times, index);
+  erase_answers(table, first_reverse);
+  if (table.y) table.unlabelled = detail::count_unlabelled(table.y);
   std::vector<int32_t> place(src_.size(), -1);
   for (size_t k = 0; k < rows.size(); ++k) place[static_cast<size_t>(rows[k])] = static_cast<int32_t>(k);
-  for (Split& split : own.splits)
+  for (Split& split : table.splits)
     for (Tensor* list : {&split.train, &split.val, &split.test}) {
       std::vector<int32_t> kept;
       for (const int32_t row : list->to_vector<int32_t>())
@@ -356,11 +267,11 @@ EdgeTable::Part EdgeTable::part(const EdgeType& type, const std::vector<int32_t>
                   text_of(type));
       *list = Tensor::from(kept);
     }
-  own.train = own.val = own.test = {};
-  if (!own.splits.empty()) {
-    own.train = own.splits[0].train;
-    own.val = own.splits[0].val;
-    own.test = own.splits[0].test;
+  table.train = table.val = table.test = {};
+  if (!table.splits.empty()) {
+    table.train = table.splits[0].train;
+    table.val = table.splits[0].val;
+    table.test = table.splits[0].test;
   }
   return part;
 }

@@ -146,9 +146,10 @@ void NodeType::read_table(ItemTable& items, std::vector<std::string>& notes) {
     notes.push_back(rows_->note());
   } else if (plain) {
     ids_->move_to(alone);
-    alone.splits = {split_by_column(
-        alone, {table_.path, table_.split, joined_ ? "" : table_.id, joined_, rows_->has_header() ? Header::yes : Header::no},
-        notes)};
+    alone.splits = {split_by_column(alone,
+                                    {table_.path, table_.split, joined_ ? "" : table_.id, joined_,
+                                     rows_->has_header() ? Header::yes : Header::no},
+                                    notes)};
     alone.use_first_split();
   } else {
     const size_t first = notes.size();
