@@ -123,6 +123,7 @@ void set_option(const EntryOption& option, const std::string& word, TableFiles& 
     (void)set_entry(files.edges[0], option.name, items_in(word), place);
     return;
   }
+  if (known.empty()) usage_fail("--{}: requires a table of nodes (--nodes)", option.name);
   usage_fail("--{} {}: which table, expected TYPE={} with a type of {}", option.name, excerpt(word),
              option.placeholder, fmt::join(known, ", "));
 }

@@ -59,8 +59,8 @@ EdgeTable::EdgeTable(const EdgeTableFile& table, const TableFiles& files, NodeTy
         "(a name of the header, or a number from 1)",
         rows_.place(), rows_.columns());
   find_relation(find({}));
-  if (!table_.graph.empty())
-    graph_ = chosen_column(table_.graph, rows_.names(), rows_.columns(), rows_.place());
+  graph_ = rows_.column(table_.graph);
+  rows_.expect_distinct(purposes());
   find_types(types);
   for (const std::string& name : {type_.src, type_.dst}) {
     NodeTableFile alone;
@@ -72,7 +72,7 @@ EdgeTable::EdgeTable(const EdgeTableFile& table, const TableFiles& files, NodeTy
 void EdgeTable::find_relation(const EdgeColumns& without_choice) {
   if (table_.relation == "none") return;
   if (!table_.relation.empty())
-    relation_ = chosen_column(table_.relation, rows_.names(), rows_.columns(), rows_.place());
+    relation_ = rows_.column(table_.relation);
   else if (table_.type.name.empty())
     relation_ = without_choice.relation;
 }
@@ -130,15 +130,16 @@ void EdgeTable::read_ends(NodeTypes& types) {
   if (dropped_ == std::ssize(src_)) source.fail(0, "no line with both ids, expected some");
 }
 
+std::vector<int64_t> EdgeTable::purposes() const {
+  std::vector<int64_t> columns{columns_.source, columns_.target, columns_.weight, relation_, graph_};
+  for (const std::string& attribute : table_.features) columns.push_back(rows_.column(attribute));
+  for (const std::string* column : {&table_.label, &table_.time, &table_.split})
+    columns.push_back(rows_.column(*column));
+  return columns;
+}
+
 std::string EdgeTable::note() const {
   const auto name = [&](int64_t column) { return excerpt(column_name(column, rows_.names())); };
-  std::vector<int64_t> read{columns_.source, columns_.target, columns_.weight, relation_};
-  const auto add = [&](const std::string& choice) {
-    if (!choice.empty() && choice != "none")
-      read.push_back(chosen_column(choice, rows_.names(), rows_.columns(), rows_.place()));
-  };
-  for (const std::string& attribute : table_.features) add(attribute);
-  for (const std::string* column : {&table_.label, &table_.time, &table_.split, &table_.graph}) add(*column);
   std::string note =
       rows_.note() + fmt::format("; edges from {} ({}) to {} ({})", name(columns_.source), excerpt(type_.src),
                                  name(columns_.target), excerpt(type_.dst));
@@ -150,7 +151,7 @@ std::string EdgeTable::note() const {
   if (columns_.weight >= 0) note += "; weights from " + name(columns_.weight);
   if (dropped_ > 0)
     note += fmt::format("; {} line{} without an id dropped", dropped_, dropped_ == 1 ? "" : "s");
-  const std::string others = passed_over(read, rows_.names(), rows_.columns());
+  const std::string others = passed_over(purposes(), rows_.names(), rows_.columns());
   return note + others + (others.empty() ? "" : " (attributes takes them as attributes)");
 }
 
@@ -191,7 +192,7 @@ ItemTable EdgeTable::row_items(std::vector<std::string>& notes) {
   ItemTable items = std::move(static_cast<ItemTable&>(alone));
   if (!table_.time.empty())
     items.times = read_times(
-        rows_, chosen_column(table_.time, rows_.names(), rows_.columns(), rows_.place()), -1, count,
+        rows_, rows_.column(table_.time), -1, count,
         [](std::string_view, int64_t row) { return static_cast<int32_t>(row); }, notes);
   return items;
 }

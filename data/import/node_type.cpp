@@ -36,11 +36,11 @@ NodeType::NodeType(const NodeTableFile& table, const TableFiles& files, bool joi
     if (!column->empty()) table_.without.push_back(*column);
   columns_ = node_columns(rows_->names(), rows_->columns(),
                           {table_.id, table_.label, table_.features, table_.without}, false, rows_->place());
-  if (!table_.graph.empty())
-    graph_ = chosen_column(table_.graph, rows_->names(), rows_->columns(), rows_->place());
-  if (graph_ >= 0 && graph_ == columns_.id)
-    data_fail("{}: {} has the ids of graphs, expected another column of ids (id)", rows_->place(),
-              column_text(graph_, rows_->names()));
+  graph_ = rows_->column(table_.graph);
+  std::vector<int64_t> columns = columns_.features;
+  columns.insert(columns.end(), {columns_.id, columns_.label, rows_->column(table_.time),
+                                 rows_->column(table_.split), graph_});
+  rows_->expect_distinct(std::move(columns));
   if (!joined_) return;
   if (graph_ < 0) data_fail("{}: no column of graphs, as edges have, expected one (graph)", rows_->place());
   table_.ids = NodeIds::Kind::names;
@@ -161,10 +161,10 @@ void NodeType::read_table(ItemTable& items, std::vector<std::string>& notes) {
   }
   items = std::move(static_cast<ItemTable&>(alone));
   if (table_.time.empty()) return;
-  const int64_t time = chosen_column(table_.time, rows_->names(), rows_->columns(), rows_->place());
-  items.times = read_times(
-      *rows_, time, columns_.id, size(), [this](std::string_view id, int64_t) { return ids_->find(id); },
-      notes);
+  const auto item = [this](std::string_view id, int64_t row) {
+    return joined_ ? static_cast<int32_t>(row) : ids_->find(id);
+  };
+  items.times = read_times(*rows_, rows_->column(table_.time), columns_.id, size(), item, notes);
 }
 
 ItemTable NodeType::items(std::vector<std::string>& notes) {

@@ -49,6 +49,17 @@ std::span<const std::string> TableRows::names() const {
   return has_header() ? std::span<const std::string>(head_.first) : std::span<const std::string>();
 }
 
+int64_t TableRows::column(const std::string& choice) const {
+  return choice.empty() || choice == "none" ? -1 : chosen_column(choice, names(), columns(), place_);
+}
+
+void TableRows::expect_distinct(std::vector<int64_t> columns) const {
+  std::erase(columns, -1);
+  std::sort(columns.begin(), columns.end());
+  if (const auto twice = std::adjacent_find(columns.begin(), columns.end()); twice != columns.end())
+    data_fail("{}: {} has two purposes, expected one for each column", place_, column_text(*twice, names()));
+}
+
 RowFields TableRows::parse(const TextBlock& block, const std::vector<int64_t>& slots, size_t width) const {
   RowFields rows;
   RecordCursor cursor(block, head_.format);

@@ -196,6 +196,10 @@ def test_guesses():
     expect(refused("x.h5", "--nodes", "people=users.csv", "--edges", "clicks.csv"),
            "column 1 (user_id) may be ids of any type of nodes (people)")
     expect(refused("x.h5", "--nodes", "user=twice.csv", "--edges", "clicks.csv"), "twice.csv:3: '1' in column 1")
+    for words in (["--time", "users=user_id"], ["--attributes", "clicks=user_id"], ["--split-column", "items=id"],
+                  ["--label", "clicks=item_id"], ["--time", "clicks=user_id"]):
+        expect(refused("x.h5", "--nodes", "users.csv", "--nodes", "items.csv", "--edges", "clicks.csv", *words),
+               "has two purposes, expected one for each column")
     write("words.csv", "ann,bob\ncid,dan\n")
     expect(refused("x.h5", "--edges", "words.csv"), "a header or a row, expected --header yes or no")
     expect(run("convert", "tables", "x.h5", status=2), "--edges: expected a table of edges")
@@ -254,16 +258,17 @@ def test_single_type():
 
 def test_many_graphs():
     """Graphs by a column of graphs: node numbers begin anew in each, rows in any order; and labels by graph."""
-    write("n.csv", "graph_id,node_id,mass\ng2,0,5\ng1,0,1\ng2,1,6\ng1,1,2\ng1,2,3\n")
+    write("n.csv", "graph_id,node_id,mass,born\ng2,0,5,50\ng1,0,1,10\ng2,1,6,60\ng1,1,2,20\ng1,2,3,30\n")
     write("m.csv", "graph_id,src,dst,bond\ng1,0,2,single\ng2,1,0,double\ng1,1,0,single\n")
     write("labels.csv", "graph_id,label\ng1,toxic\ng2,fine\n")
     text = run("convert", "tables", "g.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "graph_id",
-               "--graphs", "labels.csv", "--attributes", "bond")
+               "--graphs", "labels.csv", "--attributes", "bond", "--time", "atom=born")
     expect(text, "2 graphs", "numbered as in labels.csv")
     with h5py.File("g.h5") as f:
         assert f.attrs["task"] == "graph_class" and f["graphs/offsets"][:].tolist() == [0, 3, 5]
         assert f["nodes/x"][:].ravel().tolist() == [1, 2, 3, 5, 6] and names(f["nodes"], "x_names") == ["mass"]
         assert f["graphs/y"][:].tolist() == [1, 0] and names(f["graphs"], "class_names") == ["fine", "toxic"]
+        assert f["nodes/time"][:].tolist() == [10, 20, 30, 50, 60]
         assert names(f["edges"], "attr_names") == ["bond=double", "bond=single"]
         edges = sorted(zip(f["edges/src"][:], f["edges/dst"][:], f["edges/attr"][:, 0]))
         assert edges == [(0, 2, 0), (1, 0, 0), (4, 3, 1)], edges

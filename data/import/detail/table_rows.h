@@ -33,6 +33,10 @@ class TableRows {
   int64_t columns() const { return head_.columns(); }
   /// Of the header; empty without one.
   std::span<const std::string> names() const;
+  /// The column that a choice means; -1 for none.
+  int64_t column(const std::string& choice) const;
+  /// Throws if a column occurs twice; -1 may.
+  void expect_distinct(std::vector<int64_t> columns) const;
   /// "FILE:LINE".
   const std::string& place() const { return place_; }
   TextSource& source() { return source_; }

@@ -73,6 +73,8 @@ class EdgeTable {
   ItemTable row_items(std::vector<std::string>& notes);
   Part part(const EdgeType& type, const std::vector<int32_t>& rows, const ItemTable& items,
             const HeteroGraph::NodeCounts& counts) const;
+  /// Columns that are used.
+  std::vector<int64_t> purposes() const;
   std::string note() const;
 
   EdgeTableFile table_;
