@@ -119,7 +119,8 @@ void set_option(const EntryOption& option, const std::string& word, TableFiles& 
   if (!of_nodes) known.clear();
   for (const EdgeTableFile& table : files.edges)
     if (has_entry<EdgeTableFile>(option.name)) known.push_back(name_in(table));
-  if (!of_nodes && files.edges.size() == 1) {
+  const bool of_edges = has_entry<EdgeTableFile>(option.name) && (!of_nodes || files.nodes.empty());
+  if (of_edges && files.edges.size() == 1) {
     (void)set_entry(files.edges[0], option.name, items_in(word), place);
     return;
   }

@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 AWESOME = Path("/usr/share/doxygen-awesome-css")
 # The site's menu, by its parts: the pages and their titles there. Those of the first are not below a title of their own.
 MENU = {
-    "": {"docs/tutorial.md": "Tutorial", "docs/tables.md": "Tables", "docs/howto.md": "How-tos", "docs/programs.md": "Programs", "docs/library.md": "Library",
+    "": {"docs/tutorial.md": "Tutorial", "docs/tables.md": "Tables", "docs/formats.md": "Formats", "docs/howto.md": "How-tos", "docs/programs.md": "Programs", "docs/library.md": "Library",
                "docs/pyg.md": "From PyTorch and PyG", "docs/python.md": "Python", "data/README.md": "Datasets",
                "docs/errors.md": "Errors", "docs/glossary.md": "Glossary"},
     "How it works": {"docs/kernels.md": "Kernels", "docs/tensor_cores.md": "Tensor cores", "docs/bits.md": "Bit tensors",

@@ -1,0 +1,90 @@
+"""Every row of docs/formats.md with a command: the numbers of the graph, or a part of the error's one line."""
+
+import gzip
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = os.environ["ADJOINT_BIN_DIR"]
+SNAP = "# Directed graph\n# FromNodeId\tToNodeId\n30\t1412\n30\t3352\n1412\t5\n5\t30\n"
+FILES = {
+    "snap.txt": SNAP,
+    "snap.bin": gzip.compress(SNAP.encode()),
+    "named.csv": "n,target,source\n1,ann,bob\n2,bob,cid\n",
+    "unnamed.csv": "a,b,c\nx,y,z\nz,y,x\n",
+    "out.konect": "% sym unweighted\n1 2\n2 3\n",
+    "out.bip": "% bip unweighted\n1 2\n2 3\n",
+    "gephi.csv": "Source;Target;Type;Id;Weight\na;b;Undirected;0;1.5\nb;c;Undirected;1;2\n",
+    "indexed.csv": ",src,dst\n0,a,b\n1,b,c\n",
+    "weighted.csv": "from,to,weight\na,b,1.5\nb,c,2\n",
+    "ratings.dat": "1::10::5\n1::20::3\n",
+    "comma.csv": "from;to;w\na;b;1,5\nb;c;2,25\n",
+    "utf16.csv": "from,to\r\nann,bob\r\nbob,zoë\r\n".encode("utf-16"),
+    "latin1.csv": "from,to\nann,zoë\n".encode("latin1"),
+    "gaps.csv": "from,to\nann,bob\nnan,bob\nann,\\N\n",
+    "m.mtx": "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 0.5\n2 3 1\n",
+    "square.csv": "0,1,0\n1,0,1\n0,1,0\n",
+    "g.graphml": "<?xml version='1.0'?>\n<graphml></graphml>\n",
+    "g.gml": "graph [\n  node [ id 0 ]\n]\n",
+    "g.net": "*Vertices 2\n1 \"a\"\n2 \"b\"\n*Edges\n1 2\n",
+    "g.json": "{\"nodes\": [], \"links\": []}\n",
+    "empty.csv": "",
+    "people.csv": "id,age,city,group\nann,30,rome,a\nbob,40,oslo,b\ncid,50,rome,a\n",
+    "cora.cites": "35\t1033\n35\t103482\n",
+    "cora.content": "35\t0\t1\tTheory\n1033\t1\t1\tCase_Based\n103482\t0\t0\tTheory\n",
+    "more.csv": "id,age\nann,30\nbob,40\ncid,50\ndan,60\n",
+    "fewer.csv": "id,age\nann,30\nbob,40\n",
+    "numbers.csv": "src,dst\n1,2\n2,3\n",
+    "floats.csv": "id,age\n1.0,30\n2.0,40\n3.0,50\n",
+    "labels.csv": "id,kind\nann,a\nbob,NA\ncid,b\n",
+    "onehot.csv": "id,a,b\nann,1,0\nbob,0,1\ncid,1,1\n",
+    "dated.csv": "id,joined\nann,2021-03-05\nbob,2021-03-06\ncid,2022-01-01\n",
+    "vectors.csv": "id,v\nann,\"0.1, 0.2\"\nbob,\"1, 2\"\ncid,\"3, 4\"\n",
+    "texts.csv": "id,note\nann,fast and red\nbob,slow and blue\ncid,red and slow\n",
+    "clicks.csv": "user_id,item_id\n1,7\n2,1\n1,1\n",
+    "triples.tsv": "head\trelation\ttail\nrome\tin\titaly\nann\tborn in\trome\n",
+    "train.txt": "/m/a\t/r/in\t/m/b\n/m/b\t/r/of\t/m/c\n",
+    "n1.csv": "personId:ID(Person),name\n5,ann\n6,bob\n",
+    "n2.csv": ":ID(Film),title\n5,alien\n8,brazil\n",
+    "r.csv": ":START_ID(Person),:END_ID(Film),:TYPE\n5,8,SAW\n6,5,LIKED\n",
+    "dgl_nodes.csv": "node_id,label,feat\n0,1,\"0.1, 0.2\"\n1,0,\"0.3, 0.4\"\n2,1,\"0.5, 0.6\"\n",
+    "dgl_edges.csv": "src_id,dst_id\n0,1\n1,2\n",
+    "atoms.csv": "graph_id,node_id,mass\n0,0,12\n0,1,16\n1,0,1\n",
+    "bonds.csv": "graph_id,src_id,dst_id\n0,0,1\n1,0,0\n",
+    "graphs.csv": "graph_id,label\n0,1\n1,0\n",
+    "rated.csv": "source,target,device,when\na,b,tv,5\nb,a,pc,6\n",
+}
+
+
+def run(command):
+    env = dict(os.environ, PATH=BIN + ":" + os.environ["PATH"])
+    return subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=env)
+
+
+def plain(outcome):
+    """"3 nodes, 2 edges" is what convert prints as "3 nodes, 2 directed edges"."""
+    return re.sub(r"(\d+ nodes, \d+) edges", r"\1 directed edges", outcome)
+
+
+rows = [re.split(r"(?<!\\) \| ", line[2:-2]) for line in (ROOT / "docs/formats.md").read_text().splitlines()
+        if line.startswith("| ") and not line.startswith(("| ---", "| input"))]
+assert len(rows) >= 40, len(rows)
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    for name, contents in FILES.items():
+        Path(name).write_bytes(contents if isinstance(contents, bytes) else contents.encode())
+    made = run("convert edges named.csv g0.h5 --features people.csv --label group")
+    assert made.returncode == 0, made.stderr
+    for row in rows:
+        assert len(row) == 3, row
+        title, command, outcome = row
+        command = command.strip("`").replace("\\|", "|")
+        ran = run(command)
+        text = ran.stdout + ran.stderr
+        error = outcome.startswith("error: ")
+        assert (ran.returncode != 0) == error, (row, text)
+        assert plain(outcome.removeprefix("error: ")) in text, (row, text)
+        assert not error or (text.count("\n") == 1 and ran.stdout == ""), (row, text)
