@@ -30,6 +30,15 @@ bool is_label(const std::string& name) {
          words == Words{"node", "class"};
 }
 
+/// The part that a mask of this name selects; -1: it is none.
+int part_of_mask(const std::string& name) {
+  const std::vector<std::string> words = words_in(name);
+  if (words.size() != 2 || words[1] != "mask") return -1;
+  if (words[0] == "train") return 0;
+  if (words[0] == "val" || words[0] == "valid" || words[0] == "validation") return 1;
+  return words[0] == "test" ? 2 : -1;
+}
+
 /// The column whose name says that it has the ids; the first one if none does.
 int64_t find_id(std::span<const std::string> names) {
   int best = 0;
@@ -134,6 +143,12 @@ NodeColumns node_columns(std::span<const std::string> names, int64_t columns, co
     return found;
   }
   std::vector<int64_t> others{found.id, found.label};
+  for (size_t k = 0; k < names.size(); ++k)
+    if (const int part = part_of_mask(names[k]); part >= 0) {
+      found.masks[static_cast<size_t>(part)] = static_cast<int64_t>(k);
+      others.push_back(static_cast<int64_t>(k));
+    }
+  if (std::find(found.masks.begin(), found.masks.end(), -1) != found.masks.end()) found.masks.fill(-1);
   for (const std::string& choice : chosen.without) others.push_back(column(choice));
   // A data frame's index beside ids.
   if (!names.empty() && names[0].empty() && found.id > 0) others.push_back(0);

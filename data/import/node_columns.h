@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -24,6 +25,9 @@ struct NodeColumns {
   int64_t id = 0;      ///< -1: rows have no id
   int64_t label = -1;  ///< -1: none
   std::vector<int64_t> features;
+  /// train_mask, val_mask and test_mask, no features unless they are chosen; -1: not all of them are there.
+  std::array<int64_t, 3> masks{-1, -1, -1};
+  bool has_masks() const { return masks[0] >= 0; }
 };
 
 /// Finds them in a table of `columns` columns by their names, which may be empty. By name id, node and

@@ -2,11 +2,13 @@
 #include <adjoint/data/detail/labels.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/import/detail/feature_table.h>
+#include <adjoint/data/import/detail/field_encoding.h>
 #include <adjoint/data/import/detail/node_rows.h>
 #include <adjoint/data/import/node_files.h>
 #include <adjoint/data/import/split_table.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 namespace adj {
@@ -31,6 +33,52 @@ Tensor read_part(NodeRows& rows, const Tensor& y, std::vector<uint8_t>& seen,
   if (part.empty()) rows.source().fail(0, "no ids, expected some");
   notes.push_back(rows.note(reader.comments()));
   return Tensor::from(part);
+}
+
+/// The parts that columns of true and false, or 1 and 0, select.
+Split read_masks(NodeRows& rows, const Tensor& y) {
+  constexpr size_t kParts = 3;
+  const std::array<int64_t, kParts> masks = rows.columns().masks;
+  rows.read_columns({masks.begin(), masks.end()});
+  std::array<std::vector<int32_t>, kParts> parts;
+  TextSource& source = rows.source();
+  const auto is_set = [&](std::string_view field, int64_t line, size_t slot) {
+    const std::optional<float> flag = boolean_in(field);
+    const float value = flag ? *flag : rows.head().number_in(field).value_or(-1.0f);
+    if (value != 0.0f && value != 1.0f)
+      source.fail(line, "\"{}\" in {}, expected true or false", excerpt(field),
+                  column_text(masks[slot], rows.names()));
+    return value;
+  };
+  (void)rows.read_rows(
+      source,
+      [&](const TextBlock& block) {
+        RowBlock part;
+        rows.read_block(block, kParts, part,
+                        [&](size_t slot, std::string_view field, int64_t line, float* row) {
+                          row[slot] = is_set(field, line, slot);
+                        });
+        return part;
+      },
+      [&](const RowBlock& part, size_t k, int32_t node) {
+        size_t count = 0;
+        for (size_t slot = 0; slot < kParts; ++slot) {
+          if (part.values[kParts * k + slot] != 1.0f) continue;
+          parts[slot].push_back(node);
+          ++count;
+        }
+        if (count > 1) source.fail(part.lines[k], "a node in {} parts of the split, expected one", count);
+        if (count > 0 && y && !detail::is_labelled(y, node))
+          source.fail(part.lines[k], "a node without a label in a part of the split");
+      },
+      [](const RowBlock&) {});
+  for (size_t slot = 0; slot < kParts; ++slot) {
+    if (parts[slot].empty())
+      source.fail(0, "no node in {}, expected some (--without leaves it out)",
+                  column_text(masks[slot], rows.names()));
+    std::sort(parts[slot].begin(), parts[slot].end());
+  }
+  return {Tensor::from(parts[0]), Tensor::from(parts[1]), Tensor::from(parts[2])};
 }
 
 /// Notes about features that have the name of a label: a model would see the answer.
@@ -169,12 +217,15 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
   };
   FeatureTable table;
   size_t table_note = 0;
+  bool masks = false;
+  const bool chosen = !files.split_column.empty() || files.split || !files.train.empty();
   std::string labels = files.labels;
   if (!files.features.empty()) {
     NodeRows rows = open(files.features, files.features_by_row, false);
     const NodeColumns& columns = rows.columns();
     if (columns.label >= 0 && labels.empty()) labels = files.features;
     const std::vector<int64_t>& features = columns.features;
+    masks = columns.has_masks() && !chosen;
     rows.read_columns(features);
     if (features.empty() && labels != files.features)
       rows.source().fail(0, "no features beside the id, expected some");
@@ -182,6 +233,7 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
       table = read_features(rows, ids.size(), files);
       std::vector<int64_t> read = features;
       read.insert(read.end(), {columns.id, columns.label});
+      if (masks) read.insert(read.end(), columns.masks.begin(), columns.masks.end());
       table.note += passed_over(read, rows.names(), rows.head().columns());
       if (rows.has_header()) data.feature_names = table.encoder.feature_names();
       table_note = notes.size();
@@ -193,7 +245,14 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
   else if (files.task != Task::node_class || files.missing_labels || (files.split && files.split->stratified))
     data_fail("{}: no column of labels, expected one called label or class (--label COLUMN says which)",
               excerpt(files.features));
-  if (!files.split_column.empty()) {
+  if (masks) {
+    NodeRows rows = open(files.features, files.features_by_row, false, true);
+    data.splits = {read_masks(rows, data.y)};
+    notes.push_back(
+        fmt::format("{}: split by its columns of masks: {} nodes to train, {} to validate, {} to test",
+                    excerpt(files.features), data.splits[0].train.numel(), data.splits[0].val.numel(),
+                    data.splits[0].test.numel()));
+  } else if (!files.split_column.empty()) {
     Dataset named = data;
     NodeIds(ids).move_to(named);
     const SplitTable column{files.features, files.split_column, files.columns.id, files.features_by_row,

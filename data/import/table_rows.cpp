@@ -13,7 +13,11 @@ namespace {
 bool is_common_name(const std::string& field) {
   if (is_column_name(field) || field.find(":ID") != std::string::npos) return true;
   const std::vector<std::string> words = words_in(field);
-  return words.size() > 1 && words.back() == "id";
+  return words.size() > 1 && (words.back() == "id" || words[0] == "node");
+}
+
+bool names_ends(const std::vector<std::string>& fields, const std::string& place) {
+  return edge_columns(fields, {}, place).rule == EdgeColumns::Rule::known;
 }
 
 }  // namespace
@@ -35,7 +39,7 @@ TableRows::TableRows(const std::string& path, const TextFormat& text, Header hea
   bool is_header = header == Header::yes || (header == Header::find_out && named);
   if (header == Header::find_out && !named && head_.may_be_header()) {
     is_header = head_.numbers_under_words() || std::any_of(first.begin(), first.end(), is_common_name) ||
-                (first[0].empty() && first.size() > 1);
+                (first[0].empty() && first.size() > 1) || names_ends(first, place_);
     if (!is_header)
       data_fail("{}: \"{}\", a header or a row, expected --header yes or no to say which", place_,
                 excerpt(head_.row));

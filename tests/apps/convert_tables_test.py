@@ -244,6 +244,18 @@ def test_single_type():
     with h5py.File("new.h5") as f:
         assert names(f["nodes"], "x_names") == ["age", "town=a", "town=b"]
         np.testing.assert_array_equal(f["nodes/x"][:], [[61, 0, 1], [21, 0, 0]])
+    # Masks are a split, not features.
+    write("k.csv", "id,age,train_mask,label,test_mask,valid_mask\na,1,True,x,false,0\nb,2,False,y,0,1\nc,3,0,x,1,0\n"
+          "d,4,0,,0,0\n")
+    write("j.csv", "from,to\na,b\nc,d\n")
+    for words in (["edges", "j.csv", "m.h5", "--features", "k.csv"], ["tables", "m.h5", "--nodes", "k.csv", "--edges", "j.csv"]):
+        expect(run("convert", *words), "split by its columns of masks: 1 nodes to train, 1 to validate, 1 to test")
+        with h5py.File("m.h5") as f:
+            assert names(f["nodes"], "x_names") == ["age"]
+            ids = names(f["nodes"], "name")
+            assert [[ids[i] for i in f["splits/" + part]] for part in ("train", "val", "test")] == [["a"], ["b"], ["c"]]
+    write("k.csv", "id,age,train_mask,label,test_mask,val_mask\na,1,1,x,1,0\nb,2,0,y,0,1\nc,3,0,x,1,0\nd,4,0,,0,0\n")
+    expect(run("convert", "edges", "j.csv", "x.h5", "--features", "k.csv", status=1), "k.csv:2: a node in 2 parts")
     # Labels of edges stay with their type.
     write("l.csv", "source,target,kind,part\np1,p2,good,train\np2,p3,bad,val\np3,p4,good,test\np4,p5,,\n")
     run("convert", "tables", "l.h5", "--edges", "person:trusts:person=l.csv", "--label", "trusts=kind",

@@ -37,6 +37,7 @@ FILES = {
     "cora.content": "35\t0\t1\tTheory\n1033\t1\t1\tCase_Based\n103482\t0\t0\tTheory\n",
     "more.csv": "id,age\nann,30\nbob,40\ncid,50\ndan,60\n",
     "fewer.csv": "id,age\nann,30\nbob,40\n",
+    "masks.csv": "id,kind,train_mask,val_mask,test_mask\nann,a,True,False,False\nbob,b,False,True,False\ncid,a,0,0,1\n",
     "numbers.csv": "src,dst\n1,2\n2,3\n",
     "floats.csv": "id,age\n1.0,30\n2.0,40\n3.0,50\n",
     "labels.csv": "id,kind\nann,a\nbob,NA\ncid,b\n",
