@@ -58,7 +58,7 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
   if (head.empty) data_fail("{}: no edges, expected some{}", excerpt(path), head.beside_comments());
   if (head.columns() < 2)
     data_fail("{}: one column, expected two ids (--separator TEXT says what is between them)", place);
-  const bool stated = options.header == Header::yes ||
+  const bool stated = head.is_table || options.header == Header::yes ||
                       (options.header == Header::find_out && has_chosen_name(head.first, options.columns));
   const bool may_be = !stated && options.header == Header::find_out && head.may_be_header();
   if (stated || may_be)
