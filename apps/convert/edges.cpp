@@ -22,6 +22,21 @@ struct EdgeArguments {
   bool unweighted = false;
   std::vector<std::string> notes;
 
+  /// Refuses what only some layouts have.
+  void check_layout(const EdgeListOptions& o) const {
+    const bool matrix = o.layout == EdgeLayout::matrix;
+    if (!o.variable.empty() && !matrix) usage_fail("--variable: requires --layout matrix");
+    if (o.layout == EdgeLayout::list) return;
+    for (const auto& [name, chosen] : {std::pair("source, --target", !o.columns.source.empty()),
+                                       {"weight COLUMN", o.columns.weighted()},
+                                       {"nodes", o.nodes > 0},
+                                       {"ids numbers", ids == "numbers"},
+                                       {"missing-ids drop", missing_ids == "drop"},
+                                       {"ids", matrix && ids != "auto"},
+                                       {"missing-ids", matrix && missing_ids != "error"},
+                                       {"header", !matrix && header != "auto"}})
+      if (chosen) usage_fail("--{}: conflicts with --layout {}", name, name_of(o.layout));
+  }
   /// Throws UsageError.
   EdgeListOptions checked() const {
     EdgeListOptions o = edges;
@@ -47,6 +62,7 @@ struct EdgeArguments {
           "them");
     if (unweighted) o.columns.weight = "none";
     if (!weight_column.empty()) o.columns.weight = weight_column;
+    check_layout(o);
     o.text = text.format();
     o.node_files = nodes.files(ids == "names");
     return o;
@@ -64,6 +80,11 @@ Format edges_format(std::shared_ptr<const SplitOptions> splits) {
                 po::options_description("Options of edges"),
                 {}};
   auto add = format.options.add_options();
+  add_options(format.options, {{"layout", &o.layout, "NAME",
+                                "list: an edge in each line; neighbors: a node and its neighbours in each "
+                                "line, as \"a: b c\"; matrix: a "
+                                "square matrix as text, Matrix Market, .npy, .npz or .mat"},
+                               {"variable", &o.variable, "NAME", "the matrix, if a file has several"}});
   add("ids", with_default(arguments->ids),
       "integers or names: numbered by first appearance, and kept; numbers: 0 to N - 1, unchanged; auto: by "
       "the first edge");

@@ -32,8 +32,11 @@ constexpr Unread kUnread[] = {
      "7zXZ",
      "an xz archive", "unpack it (unxz)"},
     {"\x28\xb5\x2f\xfd", "a zstd archive", "unpack it (unzstd)"},
-    {"PK\x03\x04", "a zip archive", "unpack it (unzip)"},
-                              {"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it (7z x)"}};
+    {"PK\x03\x04", "a zip archive",
+     "unpack it (unzip); .npz is read by `convert npz`, or as a matrix with --layout matrix"},
+    {"\x93NUMPY", "an array of NumPy", "a matrix is read with --layout matrix"},
+    {"MATLAB ", "a file of MATLAB", "a matrix is read with --layout matrix"},
+    {"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it (7z x)"}};
 
 /// Three letters and a digit alone could also begin a text.
 bool is_bzip2(std::string_view bytes) {
