@@ -3,8 +3,7 @@
 #include "../common/command_line.h"
 #include "like_file.h"
 #include <adjoint/core/error.h>
-
-#include <fmt/ranges.h>
+#include <adjoint/data/import/column_choice.h>
 
 namespace po = boost::program_options;
 
@@ -19,28 +18,12 @@ std::vector<std::string> items_of(const std::string& list) {
 }
 
 /// "zip=hash:64".
-ColumnChoice column_choice(const std::string& item) {
-  constexpr int64_t kHashColumns = 64, kTextColumns = 256, kMostColumns = 1 << 20;
-  const size_t equals = item.rfind('='), colon = item.find(':', equals == std::string::npos ? 0 : equals);
-  const std::string name =
-      equals == std::string::npos
-          ? ""
-          : item.substr(equals + 1, colon == std::string::npos ? colon : colon - equals - 1);
-  const std::optional<ColumnType> type = value_named<ColumnType>(name);
-  if (!type)
-    usage_fail("--types {}: expected COLUMN=TYPE, separated by commas, with a type of {}", item,
-               fmt::join(names_of(ColumnType{}), ", "));
-  const bool set = type == ColumnType::set, hashed = type == ColumnType::hash || type == ColumnType::text;
-  ColumnChoice choice{item.substr(0, equals), *type};
-  if (hashed) choice.columns = type == ColumnType::hash ? kHashColumns : kTextColumns;
-  if (colon == std::string::npos) return choice;
-  const std::optional<int64_t> columns = integer_in(item.substr(colon + 1));
-  if (!(hashed || set) || !columns || *columns < (set ? 2 : 1) || *columns > kMostColumns)
-    usage_fail(
-        "--types {}: expected a number of columns from 1 to {}, of hash, text or set, as in zip=hash:64",
-        item, kMostColumns);
-  choice.columns = *columns;
-  return choice;
+ColumnChoice chosen_type(const std::string& item) {
+  try {
+    return column_choice(item, "--types");
+  } catch (const DataError& error) {
+    throw UsageError(error.what());
+  }
 }
 
 }  // namespace
@@ -91,7 +74,7 @@ void NodeOptions::set_columns(NodeFiles& files) const {
   };
   files.columns.features = listed(columns_);
   files.columns.without = listed(without_);
-  for (const std::string& item : listed(types_)) files.types.push_back(column_choice(item));
+  for (const std::string& item : listed(types_)) files.types.push_back(chosen_type(item));
   const NodeColumnNames& c = files.columns;
   if (!like_.empty()) {
     if (files.features.empty()) usage_fail("--like: requires --features");

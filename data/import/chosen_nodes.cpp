@@ -10,7 +10,7 @@ namespace {
 using detail::ItemNames;
 
 TextFormat readable(TextFormat text, const std::string& path) {
-  text.input.pipes = std::make_shared<const PipeCopies>(std::initializer_list<std::string>{path});
+  text.input.copies = std::make_shared<const InputCopies>(std::initializer_list<std::string>{path});
   return text;
 }
 

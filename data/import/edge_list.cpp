@@ -175,7 +175,7 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& wanted,
   const std::vector<std::string> paths{path,        files.features, files.labels,
                                        files.train, files.val,      files.test};
   TextInput& input = options.text.input;
-  input.pipes = std::make_shared<const PipeCopies>(paths);
+  input.copies = std::make_shared<const InputCopies>(paths);
   std::vector<std::string> unheard;
   if (notes == nullptr) notes = &unheard;
   ReadProgress reading(paths, input);

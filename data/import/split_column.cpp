@@ -35,7 +35,8 @@ class PassedOver {
 };
 
 SplitTable readable(SplitTable table) {
-  table.text.input.pipes = std::make_shared<const PipeCopies>(std::initializer_list<std::string>{table.path});
+  table.text.input.copies =
+      std::make_shared<const InputCopies>(std::initializer_list<std::string>{table.path});
   return table;
 }
 

@@ -47,16 +47,16 @@ class Descriptor;
 }
 
 /// Text of the pipes and of the tables of SQLite files among paths, as importers read a text several times.
-class PipeCopies {
+class InputCopies {
  public:
   /// Copies those of `paths` that are pipes, or name a table, a view or a query of an SQLite file
   /// ("shop.db:people", "shop.db:SELECT a, b FROM c"), into files without a name in the folder of temporary
   /// files. Tables of one file are read in one transaction, and become lines separated by commas, of which
   /// the first has the columns' names. Throws DataError if one cannot be read or written, naming the tables
   /// that there are.
-  explicit PipeCopies(std::span<const std::string> paths);
-  explicit PipeCopies(std::initializer_list<std::string> paths)
-      : PipeCopies(std::span(paths.begin(), paths.size())) {}
+  explicit InputCopies(std::span<const std::string> paths);
+  explicit InputCopies(std::initializer_list<std::string> paths)
+      : InputCopies(std::span(paths.begin(), paths.size())) {}
   /// The path that has the content of `path`: its own, or that of the copy, as long as this exists.
   std::string readable(const std::string& path) const;
   /// Whether the path names a table of an SQLite file.
@@ -80,10 +80,10 @@ struct TextInput {
   /// A name that iconv knows, as latin1; empty: UTF-8. A byte order mark of UTF-8, UTF-16 or UTF-32 decides
   /// before it.
   std::string encoding = {};
-  std::shared_ptr<const PipeCopies> pipes = {};  ///< absent: pipes and tables are refused
+  std::shared_ptr<const InputCopies> copies = {};  ///< absent: pipes and tables are refused
 
   /// Whether the path names a table of an SQLite file, whose text has one form whatever is chosen for files.
-  bool is_table(const std::string& path) const { return pipes && pipes->is_table(path); }
+  bool is_table(const std::string& path) const { return copies && copies->is_table(path); }
 };
 /// Whether iconv knows it.
 bool is_encoding(const std::string& name);

@@ -106,6 +106,11 @@ assert read_dataset("view.h5")["name"] == "a:b"
 pathlib.Path("shop.db:links2").write_text("1 2\n2 3\n")
 assert "separated by blanks" in convert("shop.db:links2", "view.h5")
 
+# `convert tables` takes them, too.
+for path, nodes, edges in (("sql.h5", "person=shop.db:people", "knows=shop.db:links"), ("csv_tables.h5", "person=people.csv", "knows=links.csv")):
+    run("convert", "tables", path, "--nodes", nodes, "--edges", edges, "--label", "kind", "--undirected", "knows=true")
+equal("sql.h5", "csv_tables.h5")
+
 # Any 64-bit integers; reals that are whole are ids, too.
 big = [2**63 - 1, -2**63, 2**53 + 1, 0, -1]
 execute("ids.db", "CREATE TABLE e (a INTEGER, b INTEGER)", "CREATE TABLE n (id REAL, x INTEGER)",

@@ -50,7 +50,7 @@ detail::Descriptor copy_of(const std::string& path) {
 
 }  // namespace
 
-PipeCopies::PipeCopies(std::span<const std::string> paths) {
+InputCopies::InputCopies(std::span<const std::string> paths) {
   std::map<std::string, detail::SqliteFile> files;
   struct stat status {};
   for (const std::string& path : paths) {
@@ -69,7 +69,7 @@ PipeCopies::PipeCopies(std::span<const std::string> paths) {
   }
 }
 
-int64_t PipeCopies::row_in(const std::string& path, int64_t line) const {
+int64_t InputCopies::row_in(const std::string& path, int64_t line) const {
   std::string piece(size_t{1} << 18, '\0');
   const int copy = copies_.at(path)->get();
   int64_t row = 0, offset = 0;
@@ -96,7 +96,7 @@ bool is_input(const std::string& path) {
   return std::filesystem::exists(path, error) || detail::SqlitePath::parse(path);
 }
 
-std::string PipeCopies::readable(const std::string& path) const {
+std::string InputCopies::readable(const std::string& path) const {
   const auto copy = copies_.find(path);
   return copy == copies_.end() ? path : fmt::format("/proc/self/fd/{}", copy->second->get());
 }
