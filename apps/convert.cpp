@@ -7,6 +7,7 @@
 #include <adjoint/adjoint.h>
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/run_files.h>
+#include <adjoint/data/import/text_source.h>
 #include <adjoint/training/stopwatch.h>
 
 #include <filesystem>
@@ -62,9 +63,9 @@ std::vector<Format> formats(const std::shared_ptr<const SplitOptions>& splits) {
           typed_format()};
 }
 
-/// "web-Google" from "data/web-Google.txt.gz".
+/// "web-Google" from "data/web-Google.txt.gz", "shop" from "shop.db:orders".
 std::string name_of_input(const std::string& input) {
-  std::filesystem::path path(input);
+  std::filesystem::path path(input_file(input));
   if (!path.has_filename()) path = path.parent_path();
   const std::string file = path.filename().string();
   return file.substr(0, std::max<size_t>(file.find('.'), 1));
@@ -119,8 +120,8 @@ void convert(int argc, char** argv) {
   const auto random = splits->random(!format.split_names.empty());
   if (o.quiet) set_log_level(LogLevel::warning);
   RunFiles files;
-  if (!o.input.empty()) files.read("input", o.input);
-  for (const auto& [option, path] : format.files()) files.read(option, path);
+  if (!o.input.empty()) files.read("input", input_file(o.input));
+  for (const auto& [option, path] : format.files()) files.read(option, input_file(path));
   files.write("out", o.out);
 
   const auto start = std::chrono::steady_clock::now();

@@ -168,9 +168,12 @@ void predict(const PredictOptions& o) {
                                      : trained.embeddings(data.graph, data.x);
   take_edge_inputs(data, o.data, trained.description().edges, trained.model().edge_support(),
                    trained.options().model);
-  const Tensor nodes = o.nodes.empty() ? Tensor() : chosen_nodes("nodes", o.nodes, data, trained.of_graphs());
+  const Tensor nodes =
+      o.nodes.empty() ? Tensor()
+                      : chosen_nodes("nodes", o.nodes, data, o.data, trained.of_graphs(), o.text.format());
   std::vector<std::string> notes;
-  const EdgeIndex pairs = o.pairs.empty() ? EdgeIndex() : read_pairs(o.pairs, data, &notes);
+  const EdgeIndex pairs =
+      o.pairs.empty() ? EdgeIndex() : read_pairs(o.pairs, data, o.data, o.text.format(), &notes);
   for (const std::string& note : notes) log_info("{}", note);
   scale_features(data, o.data, trained.scaling());
   quantize_features(data, trained.quantization());

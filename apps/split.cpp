@@ -2,6 +2,7 @@
 
 #include "common/command_line.h"
 #include "common/split_options.h"
+#include "common/text_options.h"
 #include "split/class_shares.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/core/run_files.h>
@@ -20,6 +21,7 @@ struct Options {
   std::string in, out, by_column, by_time, until, header = "auto";
   SplitOptions random;
   SplitTable table;
+  TextOptions text;
   bool replace = false;
   int64_t threads = 0;
 
@@ -34,6 +36,9 @@ void check_table(Options& o) {
   if (!o.by_table() && !o.table.path.empty()) usage_fail("--table: requires --by-column or --by-time");
   if (!o.by_table() && (!o.table.id.empty() || o.table.by_row || o.header != "auto"))
     usage_fail("--id, --by-row, --header: require --table");
+  if (!o.by_table() && o.text.any())
+    usage_fail("--comment, --encoding, --separator, --decimal: require --table");
+  o.table.text = o.text.format();
   if (!o.table.id.empty() && o.table.by_row) usage_fail("--id: conflicts with --by-row");
   expect_one_of("header", o.header, {"auto", "yes", "no"});
   o.table.header = o.header == "auto" ? Header::find_out : o.header == "yes" ? Header::yes : Header::no;
@@ -74,7 +79,9 @@ bool read(int argc, char** argv, Options& o) {
        "yes or no; auto: yes if the first line has the column's name, or no value in that column"},
       threads_option(o.threads)};
   options.insert(options.end(), std::begin(by_table), std::end(by_table));
-  if (!read_options(argc, argv, table_of(options), {"data", "out"}, kUsage,
+  boost::program_options::options_description all = table_of(options);
+  o.text.add_to(all, "of --table");
+  if (!read_options(argc, argv, all, {"data", "out"}, kUsage,
                     "Gives a dataset new splits: random (60,20,20 by default), by a column of a table, or by "
                     "time. All else in the file stays as it is."))
     return false;
@@ -98,8 +105,8 @@ TimeCuts cuts_of(const Options& o) {
 }
 
 std::vector<Split> new_splits(const Dataset& data, const Options& o, std::vector<std::string>& notes) {
-  if (!o.by_column.empty()) return {split_by_column(data, o.table, notes)};
-  if (!o.by_time.empty()) return {split_by_time(data, o.table, cuts_of(o), notes)};
+  if (!o.by_column.empty()) return {split_by_column(data, o.in, o.table, notes)};
+  if (!o.by_time.empty()) return {split_by_time(data, o.in, o.table, cuts_of(o), notes)};
   const RandomSplits random = *o.random.random();
   std::vector<Split> splits = random.draw(data, o.in);
   const std::string_view word = word_for_split_items(data.task);
@@ -117,7 +124,7 @@ void split(int argc, char** argv) {
   if (o.out.empty()) o.out = o.in;
   RunFiles files;
   files.read("data", o.in);
-  files.read("table", o.table.path);
+  files.read("table", input_file(o.table.path));
   files.write("out", o.out, "data");
 
   const Dataset data = load_dataset(o.in);

@@ -25,7 +25,7 @@ datasets, convert and inspect such datasets, and predict with what they trained.
 # Dependencies of adjointConfig.cmake, for programs that link the static libraries.
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libadjoint-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libfmt-dev, libhdf5-dev, zlib1g-dev, libyaml-cpp-dev, libmetis-dev, libprotobuf-dev, libzip-dev")
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libfmt-dev, libhdf5-dev, zlib1g-dev, libyaml-cpp-dev, libmetis-dev, libprotobuf-dev, libzip-dev, libsqlite3-dev")
 if(ADJOINT_WITH_ONEDNN)
   string(APPEND CPACK_DEBIAN_DEV_PACKAGE_DEPENDS ", libdnnl-dev")
 endif()

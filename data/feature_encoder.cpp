@@ -18,6 +18,11 @@ namespace {
 using EncoderJson = nlohmann::json;
 
 bool has_categories(ColumnType type) { return type == ColumnType::category || type == ColumnType::ordinal; }
+/// One feature for each category.
+bool is_one_hot(const ColumnEncoder& encoder) {
+  return encoder.type == ColumnType::category ||
+         (encoder.type == ColumnType::set && !encoder.categories.empty());
+}
 bool has_columns(ColumnType type) {
   return type == ColumnType::hash || type == ColumnType::text || type == ColumnType::vector;
 }
@@ -36,8 +41,15 @@ class ColumnParser {
     if (!known)
       fail("type \"{}\", expected one of {}", excerpt(type), fmt::join(names_of(ColumnType{}), ", "));
     encoder.type = *known;
-    if (has_categories(encoder.type)) read_categories(encoder);
-    if (has_columns(encoder.type)) {
+    const bool hashed = encoder.type == ColumnType::set && json_.contains("columns");
+    if (encoder.type == ColumnType::set) {
+      encoder.separator = field("separator", &EncoderJson::is_string).get<std::string>();
+      if (encoder.separator.empty() || encoder.separator.size() > 15)
+        fail("separator: expected 1 to 15 bytes");
+    }
+    if (has_categories(encoder.type) || (encoder.type == ColumnType::set && !hashed))
+      read_categories(encoder);
+    if (has_columns(encoder.type) || hashed) {
       encoder.columns = field("columns", &EncoderJson::is_number_integer).get<int64_t>();
       if (encoder.columns < 1 || encoder.columns > most)
         fail("columns: {}, expected 1 to {}", encoder.columns, most);
@@ -83,12 +95,14 @@ class ColumnParser {
 }  // namespace
 
 int64_t ColumnEncoder::width() const {
-  return type == ColumnType::category ? std::ssize(categories) : has_columns(type) ? columns : 1;
+  return is_one_hot(*this)                              ? std::ssize(categories)
+         : has_columns(type) || type == ColumnType::set ? columns
+                                                        : 1;
 }
 
 bool ColumnEncoder::has_zeros() const {
-  return filling.empty() &&
-         (type == ColumnType::category || type == ColumnType::hash || type == ColumnType::text);
+  return filling.empty() && (type == ColumnType::category || type == ColumnType::hash ||
+                             type == ColumnType::text || type == ColumnType::set);
 }
 
 int64_t FeatureEncoder::width() const {
@@ -100,9 +114,9 @@ int64_t FeatureEncoder::width() const {
 std::vector<std::string> FeatureEncoder::feature_names() const {
   std::vector<std::string> names;
   for (const ColumnEncoder& encoder : columns) {
-    if (encoder.type == ColumnType::category) {
+    if (is_one_hot(encoder)) {
       for (const std::string& category : encoder.categories) names.push_back(encoder.column + "=" + category);
-    } else if (has_columns(encoder.type)) {
+    } else if (has_columns(encoder.type) || encoder.type == ColumnType::set) {
       for (int64_t k = 0; k < encoder.columns; ++k) names.push_back(fmt::format("{}[{}]", encoder.column, k));
     } else {
       names.push_back(encoder.column);
@@ -121,8 +135,10 @@ std::string FeatureEncoder::json() const {
   EncoderJson all = EncoderJson::array();
   for (const ColumnEncoder& encoder : columns) {
     EncoderJson column{{"name", encoder.column}, {"type", name_of(encoder.type)}};
-    if (has_categories(encoder.type)) column["categories"] = encoder.categories;
-    if (has_columns(encoder.type)) column["columns"] = encoder.columns;
+    if (encoder.type == ColumnType::set) column["separator"] = encoder.separator;
+    if (has_categories(encoder.type) || is_one_hot(encoder)) column["categories"] = encoder.categories;
+    if (has_columns(encoder.type) || (encoder.type == ColumnType::set && !is_one_hot(encoder)))
+      column["columns"] = encoder.columns;
     if (!encoder.filling.empty()) column["filling"] = encoder.filling;
     all.push_back(std::move(column));
   }

@@ -18,9 +18,12 @@ namespace adj {
 /// - text: counts of its words and pairs of words, lower case, in columns by hash; divided by their norm.
 /// - date: days since 1970-01-01 UTC, with fractions, of an ISO 8601 date or time.
 /// - vector: numbers, as many in every field.
-enum class ColumnType : uint8_t { number, boolean, category, ordinal, hash, text, date, vector };
+/// - set: one column of 0 and 1 for each item that is in a field, "3,17,240" or "red|blue"; or of a fixed
+/// number of
+///   columns by the items' hashes.
+enum class ColumnType : uint8_t { number, boolean, category, ordinal, hash, text, date, vector, set };
 constexpr auto names_of(ColumnType) {
-  return std::array{"number", "boolean", "category", "ordinal", "hash", "text", "date", "vector"};
+  return std::array{"number", "boolean", "category", "ordinal", "hash", "text", "date", "vector", "set"};
 }
 
 /// How a column of a table becomes columns of features, fitted to one table and used for all later ones.
@@ -28,10 +31,11 @@ struct ColumnEncoder {
   std::string column;  ///< its name, unique in the table
   ColumnType type = ColumnType::number;
   std::vector<std::string> categories =
-      {};               ///< of category and ordinal: distinct, in the order of their numbers
-  int64_t columns = 1;  ///< of hash, text and vector
+      {};                      ///< of category, ordinal and set: distinct, in the order of their numbers
+  int64_t columns = 1;         ///< of hash, text, vector, and a set without categories, which is hashed
+  std::string separator = {};  ///< of set: what is between two items; " ": blanks
   /// Replacement of a missing value, one number a feature; empty: an error. Without it, missing texts of
-  /// category, hash and text are 0 in all features, and so are categories that are not known.
+  /// category, hash, text and set are 0 in all features, and so are categories that are not known.
   std::vector<float> filling = {};
 
   /// Number of features.
@@ -47,7 +51,7 @@ struct FeatureEncoder {
 
   bool empty() const { return columns.empty(); }
   int64_t width() const;
-  /// "age"; "color=red" of a category; "name[0]" of hash, text and vector.
+  /// "age"; "color=red" of a category or a set; "name[0]" of hash, text, vector and a hashed set.
   std::vector<std::string> feature_names() const;
   bool operator==(const FeatureEncoder&) const = default;
 

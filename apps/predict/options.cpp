@@ -5,8 +5,6 @@
 #include <adjoint/core/run_files.h>
 #include <adjoint/training.h>
 
-#include <filesystem>
-
 #include <fmt/ranges.h>
 
 namespace adj::apps {
@@ -99,13 +97,16 @@ void check(PredictOptions& o, const std::vector<std::string>& renamed) {
   if (!o.pairs.empty() && o.missing_links > 0)
     usage_fail("--pairs and --missing-links: expected one of them, as there is one --out");
   if (!o.pairs.empty() && !o.nodes.empty()) usage_fail("--nodes: --pairs already says which nodes");
+  if (o.text.any() && o.pairs.empty() && o.nodes.empty())
+    usage_fail("--comment, --encoding, --separator, --decimal: require --pairs or --nodes");
+  (void)o.text.format();
   if (!split_number(o.split)) usage_fail("--split: expected a number, got 'all'");
   RunFiles files;
   files.read("data", o.data);
   files.read("checkpoint", o.checkpoint);
   files.read("pyg-state", o.pyg_state);
-  files.read("pairs", o.pairs);
-  if (std::filesystem::exists(o.nodes)) files.read("nodes", o.nodes);
+  files.read("pairs", input_file(o.pairs));
+  if (is_input(o.nodes)) files.read("nodes", input_file(o.nodes));
   for (const auto& [name, path] : {std::pair("out", &o.out), {"embeddings", &o.embeddings}}) {
     if (path->empty()) continue;
     files.write(name, *path);
@@ -128,7 +129,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
         "only these nodes, in this order: a file of names, one per line, or names separated by commas; "
         "for a model of graphs, numbers of graphs"},
        {"pairs", &o.pairs, "FILE",
-        "for a model of links: a text file of node names, source and target, whose probability of an "
+        "for a model of links: a table of node names, source and target, whose probability of an "
         "edge is written to --out"},
        {"missing-links", &o.missing_links, "K",
         "for a model of links: write the K most likely pairs that are no edges; with --nodes K for "
@@ -145,6 +146,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
        {"class-scores", &o.class_scores, "",
         "precision, recall and F1 of each class on the split's test nodes, or without splits on all "
         "labelled ones"}});
+  o.text.add_to(all, "of --pairs and --nodes");
   all.add_options()("version", "print the version")(
       "help", "print this help; with --model NAME also the model's own options");
   OptionList batches{

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "../common/text_options.h"
 #include <adjoint/training/examples.h>
 #include <adjoint/training/options.h>
 
@@ -12,6 +13,7 @@ namespace adj::apps {
 struct PredictOptions {
   std::string checkpoint, pyg_state, data, out, device = "cpu", split = "0";
   std::string nodes, embeddings, pairs;  ///< empty: not asked for
+  TextOptions text;                      ///< of nodes and pairs
   int64_t missing_links = 0;             ///< 0: not asked for
   int64_t threads = 0;
   bool json = false, quiet = false, class_scores = false, escape_formulas = false;

@@ -16,14 +16,14 @@ ColumnChoice column_choice(const std::string& text, const std::string& place) {
   if (!type)
     data_fail("{} {}: expected COLUMN=TYPE, separated by commas, with a type of {}", place, excerpt(text),
               fmt::join(names_of(ColumnType{}), ", "));
-  const bool hashed = type == ColumnType::hash || type == ColumnType::text;
+  const bool set = type == ColumnType::set, hashed = type == ColumnType::hash || type == ColumnType::text;
   ColumnChoice choice{text.substr(0, equals), *type};
   if (hashed) choice.columns = type == ColumnType::hash ? kHashColumns : kTextColumns;
   if (colon == std::string::npos) return choice;
   const std::optional<int64_t> columns = integer_in(text.substr(colon + 1));
-  if (!hashed || !columns || *columns < 1 || *columns > kMostColumns)
-    data_fail("{} {}: expected a number of columns from 1 to {}, of hash or text, as in zip=hash:64", place,
-              excerpt(text), kMostColumns);
+  if (!(hashed || set) || !columns || *columns < (set ? 2 : 1) || *columns > kMostColumns)
+    data_fail("{} {}: expected a number of columns from 1 to {}, of hash, text or set, as in zip=hash:64",
+              place, excerpt(text), kMostColumns);
   choice.columns = *columns;
   return choice;
 }

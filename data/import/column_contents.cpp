@@ -14,6 +14,10 @@ void ColumnContents::add_text(std::string_view field, int64_t line) {
     line_ = line;
     first_ = field;
   }
+  if (wanted_ == ColumnType::set) {
+    add_items(field);
+    return;
+  }
   commas_ += !decimal_ && float_in(field, Decimal::comma);
   booleans_ += boolean_in(field).has_value();
   dates_ += dates_ + 1 == texts_ && days_in(field).has_value();
@@ -25,6 +29,19 @@ void ColumnContents::add_text(std::string_view field, int64_t line) {
       ++vectors_;
     }
   add_kind(field);
+}
+
+/// Which separator a column has is known when all fields are.
+void ColumnContents::add_items(std::string_view field) {
+  items_.resize(std::size(kSetSeparators));
+  for (size_t k = 0; k < items_.size(); ++k) {
+    size_t count = 0;
+    for_items(field, kSetSeparators[k], [&](std::string_view item) {
+      ++count;
+      if (items_[k].size() <= most() && !items_[k].contains(item)) items_[k].emplace(item);
+    });
+    separates_[k] = separates_[k] || count > 1;
+  }
 }
 
 void ColumnContents::merge(const ColumnContents& later) {
@@ -42,6 +59,12 @@ void ColumnContents::merge(const ColumnContents& later) {
   ambiguous_dates_ += later.ambiguous_dates_;
   gaps_ += later.gaps_;
   for (const std::string& kind : later.kinds_) add_kind(kind);
+  items_.resize(std::max(items_.size(), later.items_.size()));
+  for (size_t k = 0; k < later.items_.size(); ++k) {
+    separates_[k] = separates_[k] || later.separates_[k];
+    for (const std::string& item : later.items_[k])
+      if (items_[k].size() <= most()) items_[k].insert(item);
+  }
 }
 
 /// The type of a column of texts alone; absent: category.
@@ -61,8 +84,9 @@ std::string ColumnContents::choose(int64_t rows, ColumnEncoder& encoder) const {
   const int64_t numbers = rows - texts_ - gaps_;
   if (wanted_ == ColumnType::number || (!wanted_ && numbers > 0))
     return fmt::format(
-        "expected a finite number within float32{}",
-        wanted_ ? "" : fmt::format(", as {} other field{} there", numbers, numbers == 1 ? " is" : "s are"));
+        "expected a finite number within float32{}{}",
+        wanted_ ? "" : fmt::format(", as {} other field{} there", numbers, numbers == 1 ? " is" : "s are"),
+        !wanted_ && vectors_ > 0 ? " (--types COLUMN=set: lists of items)" : "");
   if (!wanted_) encoder.type = found().value_or(ColumnType::category);
   switch (encoder.type) {
     case ColumnType::number:
@@ -74,9 +98,13 @@ std::string ColumnContents::choose(int64_t rows, ColumnEncoder& encoder) const {
       return dates_ == texts_ ? "" : "expected dates as 2024-12-31 or 2024-12-31T23:59:59Z";
     case ColumnType::vector:
       if (vectors_ != texts_) return "expected several numbers in every field";
-      if (width_ < 0) return "a column of vectors of different lengths, expected equal ones";
+      if (width_ < 0)
+        return "a column of vectors of different lengths, expected equal ones (--types COLUMN=set: lists of "
+               "items)";
       encoder.columns = width_;
       return "";
+    case ColumnType::set:
+      return choose_set(encoder);
     case ColumnType::category:
     case ColumnType::ordinal:
       break;
@@ -100,6 +128,27 @@ std::string ColumnContents::problem_of_categories() const {
   return fmt::format("a column of {}, expected numbers, or texts of {} categories at most {}",
                      identifies ? "another text in every row" : fmt::format("more than {} texts", most()),
                      most(), kWays);
+}
+
+std::string ColumnContents::choose_set(ColumnEncoder& encoder) const {
+  size_t k = 0;
+  while (k + 1 < std::size(kSetSeparators) && !separates_[k]) ++k;
+  encoder.separator = kSetSeparators[k] == Separator::blanks ? " " : kSetSeparators[k].text();
+  if (encoder.columns > 1) return "";
+  if (items_.empty() || items_[k].empty()) return "expected items";
+  if (items_[k].size() > most())
+    return fmt::format(
+        "a column of more than {} different items, expected fewer, or a number of columns for them by their "
+        "hashes "
+        "(--types COLUMN=set:256)",
+        most());
+  encoder.categories.assign(items_[k].begin(), items_[k].end());
+  if (std::all_of(items_[k].begin(), items_[k].end(),
+                  [](const std::string& item) { return integer_in(item); }))
+    std::stable_sort(
+        encoder.categories.begin(), encoder.categories.end(),
+        [](const std::string& a, const std::string& b) { return *integer_in(a) < *integer_in(b); });
+  return "";
 }
 
 /// Ascending; numerically if all are numbers.

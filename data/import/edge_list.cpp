@@ -1,5 +1,6 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/declared_counts.h>
+#include <adjoint/data/import/detail/edge_matrix.h>
 #include <adjoint/data/import/detail/list_reader.h>
 #include <adjoint/data/import/edge_list.h>
 
@@ -28,13 +29,15 @@ std::string other_format(std::string_view line) {
   return "";
 }
 
-/// Whether the file is Matrix Market. Throws for formats that only look like lists.
-bool has_matrix_market(const std::string& path, const TextInput& input) {
+/// Whether the file is Matrix Market, for a matrix: in coordinates. Throws for formats that only look like
+/// lists.
+bool has_matrix_market(const std::string& path, const TextInput& input, EdgeLayout layout) {
   TextSource source(path, input);
   std::string_view line;
   if (!source.next(line)) return false;
   if (const std::string other = other_format(line); !other.empty()) source.fail(1, "{}", other);
-  return is_matrix_market(line);
+  return is_matrix_market(line) &&
+         (layout == EdgeLayout::list || lower(line).find(" array") == std::string::npos);
 }
 
 bool has_integers(const std::vector<std::string>& fields, const EdgeColumns& columns) {
@@ -58,7 +61,16 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
   if (head.empty) data_fail("{}: no edges, expected some{}", excerpt(path), head.beside_comments());
   if (head.columns() < 2)
     data_fail("{}: one column, expected two ids (--separator TEXT says what is between them)", place);
-  const bool stated = options.header == Header::yes ||
+  const auto has_colon = [](const std::vector<std::string>& row) {
+    return row.empty() || row[0].ends_with(':');
+  };
+  if (options.columns.source.empty() && has_colon(head.first) && has_colon(head.second))
+    data_fail(
+        "{}: \"{}\", which may be a node and its neighbours, expected a list of edges (--layout neighbors: a "
+        "node and "
+        "its neighbours in each line; with --source and --target it is a list)",
+        place, excerpt(head.row));
+  const bool stated = head.is_table || options.header == Header::yes ||
                       (options.header == Header::find_out && has_chosen_name(head.first, options.columns));
   const bool may_be = !stated && options.header == Header::find_out && head.may_be_header();
   if (stated || may_be)
@@ -82,7 +94,9 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
   if (columns.rule == Rule::none)
     data_fail(
         "{}: {} columns, of which names make none source and target, expected --source and --target to "
-        "say which (a name of the header, or a number from 1)",
+        "say which (a name of the header, or a number from 1); --layout neighbors: a node and its neighbours "
+        "in each "
+        "line",
         place, head.columns());
   if (layout.header_line > 0) expect_one_kind(path, layout);
   if (columns.rule != Rule::chosen && lower(head.first_comment).starts_with("% bip"))
@@ -108,6 +122,50 @@ void expect_nodes_listed(const std::string& path, const EdgeListOptions& options
             excerpt(path), nodes, edges);
 }
 
+/// Of a matrix or lists of neighbours, which have all reverses.
+ImportedEdges read_entries(const std::string& path, const EdgeListOptions& options, NodeIds& ids,
+                           bool& undirected, ReadProgress& reading, std::vector<std::string>& notes) {
+  detail::EdgeMatrix matrix;
+  const bool lists = options.layout == EdgeLayout::neighbors;
+  if (!lists && detail::has_arrays(path)) {
+    matrix = detail::read_matrix_arrays(path, options.variable);
+  } else {
+    if (!options.variable.empty())
+      data_fail("{}: a text, which has one matrix, expected no --variable", excerpt(path));
+    TextSource source(path, options.text.input, &reading);
+    matrix = lists ? detail::read_neighbors(source, options) : detail::read_matrix_text(source, options);
+  }
+  ImportedEdges edges = detail::edges_of(matrix, path, options, undirected);
+  notes.push_back(fmt::format("{}: {}", excerpt(path), matrix.note));
+  ids = std::move(matrix.ids);
+  return edges;
+}
+
+ImportedEdges read_edges(const std::string& path, EdgeListOptions& options, NodeIds& ids, bool& undirected,
+                         ReadProgress& reading, std::vector<std::string>& notes) {
+  const TextInput& input = options.text.input;
+  const bool arrays = options.layout == EdgeLayout::matrix && detail::has_arrays(path);
+  const bool matrix_market = !arrays && has_matrix_market(path, input, options.layout);
+  if (matrix_market && options.layout == EdgeLayout::matrix)
+    options.layout = EdgeLayout::list;  // in coordinates
+  if (options.layout != EdgeLayout::list) return read_entries(path, options, ids, undirected, reading, notes);
+  TextSource source(path, input, &reading);
+  if (!matrix_market) {
+    const ListLayout layout = layout_of(path, options);
+    ids = NodeIds(layout.kind);
+    ids.reserve_numbers(layout.kind == NodeIds::Kind::numbers ? options.nodes : 0);
+    return read_list(source, layout, options, ids, notes);
+  }
+  if (options.columns.weighted() || !options.columns.source.empty())
+    source.fail(1, "a Matrix Market file, expected a list with columns to choose from");
+  MatrixMarket matrix = read_matrix_market(source, options);
+  ids.reserve_numbers(std::max(matrix.nodes, options.nodes));
+  undirected = undirected || matrix.symmetric;
+  notes.push_back(fmt::format("{}: Matrix Market: row i is node i - 1, also in files of nodes{}",
+                              excerpt(path), source.found()));
+  return std::move(matrix.edges);
+}
+
 }  // namespace
 
 Dataset import_edge_list(const std::string& path, const EdgeListOptions& wanted,
@@ -117,39 +175,19 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& wanted,
   const std::vector<std::string> paths{path,        files.features, files.labels,
                                        files.train, files.val,      files.test};
   TextInput& input = options.text.input;
-  input.pipes = std::make_shared<const PipeCopies>(paths);
+  input.copies = std::make_shared<const InputCopies>(paths);
   std::vector<std::string> unheard;
   if (notes == nullptr) notes = &unheard;
-  const bool matrix_market = has_matrix_market(path, input);
-  ListLayout layout;
-  if (matrix_market)
-    layout.kind = NodeIds::Kind::numbers;
-  else
-    layout = layout_of(path, options);
   ReadProgress reading(paths, input);
-  TextSource source(path, input, &reading);
-  NodeIds ids(layout.kind);
-  ids.reserve_numbers(layout.kind == NodeIds::Kind::numbers ? options.nodes : 0);
   Dataset data;
   data.undirected = options.undirected;
-  const auto finish = [&](ImportedEdges edges) {
-    expect_nodes_listed(path, options, ids.size(), edges.size());
-    add_listed_nodes(files, options.text, ids, *notes);
-    expect_nodes_listed(path, options, ids.size(), edges.size());
-    data.graph = edges.graph(path, ids, data.undirected, options.coalesce);
-  };
-  if (matrix_market) {
-    if (options.columns.weighted() || !options.columns.source.empty())
-      source.fail(1, "a Matrix Market file, expected a list with columns to choose from");
-    MatrixMarket matrix = read_matrix_market(source, options);
-    ids.reserve_numbers(matrix.nodes);
-    data.undirected = data.undirected || matrix.symmetric;
-    notes->push_back(fmt::format("{}: Matrix Market: row i is node i - 1, also in files of nodes{}",
-                                 excerpt(path), source.found()));
-    finish(std::move(matrix.edges));
-  } else {
-    finish(read_list(source, layout, options, ids, *notes));
-  }
+  NodeIds ids(NodeIds::Kind::numbers);
+  ImportedEdges edges = read_edges(path, options, ids, data.undirected, reading, *notes);
+  expect_nodes_listed(path, options, ids.size(), edges.size());
+  add_listed_nodes(files, options.text, ids, *notes);
+  expect_nodes_listed(path, options, ids.size(), edges.size());
+  const bool reverses = options.layout == EdgeLayout::list && data.undirected;
+  data.graph = edges.graph(path, ids, reverses, options.coalesce);
   read_node_files(files, options.text, ids, data, &reading, *notes);
   ids.move_to(data);
   return data;

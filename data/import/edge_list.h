@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/core/choice.h>
 #include <adjoint/data/import/edge_columns.h>
 #include <adjoint/data/import/node_files.h>
 
@@ -12,8 +13,15 @@ namespace adj {
 /// name as any other (NA may be Namibia).
 enum class MissingIds : uint8_t { fail, drop, keep };
 
+/// What a file of edges is: a list of them; lists of neighbours, a node and its neighbours in each line; or a
+/// square matrix, whose entry in row i and column j is the edge from node i to node j, and 0 is none.
+enum class EdgeLayout : uint8_t { list, neighbors, matrix };
+constexpr auto names_of(EdgeLayout) { return std::array{"list", "neighbors", "matrix"}; }
+
 /// Options for reading an edge list.
 struct EdgeListOptions {
+  EdgeLayout layout = EdgeLayout::list;
+  std::string variable = {};  ///< the matrix in a file of several
   /// Default: integers if the ids of the first edge are, else names.
   std::optional<NodeIds::Kind> ids = {};
   int64_t nodes = 0;  ///< for numeric ids: minimum number of nodes
@@ -41,6 +49,12 @@ struct EdgeListOptions {
 /// the second line has a number below a word, or its names are those of source and target, or it is the only
 /// line whose ids occur nowhere else.
 ///
+/// A matrix is text, with or without the nodes' names in its first line and first column (which are matched),
+/// the array format of Matrix Market, .npy, .npz (scipy.sparse.save_npz, or a square array) or .mat (MATLAB 5
+/// to 7.3). Weights are kept unless all are 1. Edges come by source, then target. A symmetric one is
+/// undirected; with `undirected` one triangle may be empty. Lists of neighbours may have a colon behind the
+/// node; with `undirected` an edge may be listed once.
+///
 /// `notes`: lines about what was detected ("links.csv: separated by a comma; line 1 taken as header:
 /// src,dst,n; edges from src to dst; passed over: n; ids are names"), and those of read_node_files().
 ///
@@ -49,11 +63,11 @@ struct EdgeListOptions {
 /// Takes the memory of the result plus about 300 MB; `coalesce` of weighted edges takes a few times that.
 /// Throws DataError naming file and line: columns whose names leave open which are source and target, name
 /// ids of two kinds (userId, movieId) or relations, unless EdgeListOptions::columns says which; what may be
-/// an adjacency matrix, or is GraphML, GML, Pajek or JSON; a line with another number of columns than the
-/// first, a missing or invalid id, a weight that is not a finite number, equal edges whose weights overflow
-/// float32, a comment that may be an edge, 2^31 - 1 or more nodes or edges, no edges, numeric ids far larger
-/// than the number of edges; a Matrix Market file that is not square, or whose entries do not match its size
-/// line; and as read_node_files().
+/// an adjacency matrix or lists of neighbours, or is GraphML, GML, Pajek or JSON; a line with another number
+/// of columns than the first, a missing or invalid id, a weight that is not a finite number, equal edges
+/// whose weights overflow float32, a comment that may be an edge, 2^31 - 1 or more nodes or edges, no edges,
+/// numeric ids far larger than the number of edges; a Matrix Market file that is not square, or whose entries
+/// do not match its size line; and as read_node_files().
 Dataset import_edge_list(const std::string& path, const EdgeListOptions& options,
                          std::vector<std::string>* notes = nullptr);
 

@@ -31,11 +31,11 @@ struct FieldGaps {
   int64_t missing = 0, missing_line = 0, unknown = 0;
   std::set<std::string, std::less<>> texts;  // unknown ones, kShown at most
 
-  void add(FieldState state, std::string_view field, int64_t line) {
+  void add(FieldState state, const FieldEncoder& encoder, std::string_view field, int64_t line) {
     if (state == FieldState::missing && missing++ == 0) missing_line = line;
     if (state != FieldState::unknown) return;
     ++unknown;
-    add_text(field);
+    add_text(encoder.unknown_in(field));
   }
   void add_text(std::string_view field) {
     if (texts.size() < kShown) texts.emplace(field);
@@ -61,7 +61,8 @@ std::string_view description(ColumnType type) {
                                          "a text",
                                          "a text",
                                          "a date as 2024-12-31",
-                                         "numbers"};
+                                         "numbers",
+                                         "a text"};
   return kTexts[static_cast<size_t>(type)];
 }
 
@@ -256,7 +257,7 @@ class TableReader {
                              if (packed[slot] < 0) return;
                              const FieldState state = encoders[slot].encode(field, row + packed[slot]);
                              if (state == FieldState::wrong) fail_type(slot, field, line);
-                             part.gaps[slot].add(state, field, line);
+                             part.gaps[slot].add(state, encoders[slot], field, line);
                            });
           return part;
         },
@@ -306,6 +307,12 @@ class TableReader {
         break;
       case ColumnType::vector:
         table.note += fmt::format("{} numbers in a field", encoder.columns);
+        break;
+      case ColumnType::set:
+        table.note += fmt::format("set, items separated by {}, ", name_of(set_separator(encoder)));
+        table.note += encoder.categories.empty()
+                          ? fmt::format("hashed into {} columns", encoder.columns)
+                          : fmt::format("{} different ones", encoder.categories.size());
         break;
     }
     if (encoder.has_zeros() && contents_[c].gaps() > 0)
@@ -419,7 +426,8 @@ std::string constant_columns(const FeatureTable& table) {
   std::vector<int64_t> constant;  // not of hashes, of which many are never used
   int64_t begin = 0;
   for (const ColumnEncoder& encoder : table.encoder.columns) {
-    const bool hashed = encoder.type == ColumnType::hash || encoder.type == ColumnType::text;
+    const bool hashed = encoder.type == ColumnType::hash || encoder.type == ColumnType::text ||
+                        (encoder.type == ColumnType::set && encoder.categories.empty());
     for (int64_t k = 0; k < encoder.width() && !hashed; ++k) constant.push_back(begin + k);
     begin += encoder.width();
   }

@@ -76,10 +76,7 @@ std::optional<float> boolean_in(std::string_view text) {
 }
 
 std::vector<float> vector_in(std::string_view text, Decimal decimal) {
-  text = trimmed(text);
-  for (const std::string_view ends : {"[]", "()", "{}"})
-    if (text.size() > 1 && text.front() == ends[0] && text.back() == ends[1])
-      text = trimmed(text.substr(1, text.size() - 2));
+  text = without_ends(text, {"[]", "()", "{}"});
   const Separator separator = separator_of(text, decimal);
   std::vector<float> numbers;
   for (FieldCursor field(text, separator); field.next();) {
@@ -107,7 +104,7 @@ bool is_ambiguous_date(std::string_view text) {
 }
 
 FieldEncoder::FieldEncoder(const ColumnEncoder& encoder, Decimal decimal)
-    : encoder_(encoder), decimal_(decimal) {
+    : encoder_(encoder), decimal_(decimal), separator_(set_separator(encoder)) {
   for (const std::string& category : encoder.categories)
     numbers_.emplace(category, static_cast<int64_t>(numbers_.size()));
 }
@@ -135,6 +132,8 @@ FieldState FieldEncoder::encode(std::string_view field, float* features) const {
     case ColumnType::text:
       hash_words(field, encoder_.columns, features);
       return FieldState::encoded;
+    case ColumnType::set:
+      return encode_set(field, features);
     case ColumnType::vector:
       break;
   }
@@ -142,6 +141,29 @@ FieldState FieldEncoder::encode(std::string_view field, float* features) const {
   if (std::ssize(numbers) != encoder_.columns) return FieldState::wrong;
   std::copy(numbers.begin(), numbers.end(), features);
   return FieldState::encoded;
+}
+
+FieldState FieldEncoder::encode_set(std::string_view field, float* features) const {
+  FieldState state = FieldState::encoded;
+  for_items(field, separator_, [&](std::string_view item) {
+    const auto found = numbers_.find(item);
+    if (encoder_.categories.empty())
+      features[bucket(item, encoder_.columns)] = 1.0f;
+    else if (found == numbers_.end())
+      state = FieldState::unknown;
+    else
+      features[found->second] = 1.0f;
+  });
+  return state;
+}
+
+std::string_view FieldEncoder::unknown_in(std::string_view field) const {
+  if (encoder_.type != ColumnType::set) return field;
+  std::string_view unknown;
+  for_items(field, separator_, [&](std::string_view item) {
+    if (unknown.empty() && !numbers_.contains(item)) unknown = item;
+  });
+  return unknown;
 }
 
 FieldState FieldEncoder::encode_category(std::string_view field, float* features) const {

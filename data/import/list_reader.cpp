@@ -154,7 +154,8 @@ class ListReader {
             return column;
           });
       if (count != head_.columns())
-        source_.fail(line, "{} fields, expected {} as in the first line", count, head_.columns());
+        source_.fail(line, "{} fields, expected {} as in the first line{}", count, head_.columns(),
+                     header_line_ > 0 ? "" : " (--layout neighbors: a node and its neighbours in each line)");
       if (!complete) {
         ++ends.dropped;
         continue;
@@ -235,10 +236,11 @@ class ListReader {
                        numbers(head_.second) && (columns > 3 || (bits(head_.first) && bits(head_.second)));
     const bool labelled = header_line_ > 0 && rows_ == columns - 1 && head_.second[0] == head_.first[1];
     if (plain || labelled)
-      source_.fail(0,
-                   "{} rows of {} columns, which may be an adjacency matrix, expected a list of edges (with "
-                   "--source and --target it is one)",
-                   rows_, columns);
+      source_.fail(
+          0,
+          "{} rows of {} columns, which may be an adjacency matrix, expected a list of edges (--layout "
+          "matrix: it is a matrix; with --source and --target it is a list)",
+          rows_, columns);
   }
 
   TextSource& source_;

@@ -36,7 +36,8 @@ MatrixMarket read_matrix_market(TextSource& source, const EdgeListOptions& optio
   for (FieldCursor cursor(banner, Separator::blanks); cursor.next();) words.emplace_back(cursor.field());
   words.resize(5);
   if (words[1] != "matrix" || words[2] != "coordinate")
-    source.fail(1, "\"{}\", expected a Matrix Market matrix in coordinates", excerpt(head.line()));
+    source.fail(1, "\"{}\", expected a Matrix Market matrix in coordinates (--layout matrix reads an array)",
+                excerpt(head.line()));
   if (words[3] != "real" && words[3] != "integer" && words[3] != "pattern")
     source.fail(1, "values of the kind \"{}\", expected real, integer or pattern", excerpt(words[3]));
   if (words[4] != "general" && words[4] != "symmetric")

@@ -120,8 +120,11 @@ NodeColumns node_columns(std::span<const std::string> names, int64_t columns, co
   if (!chosen.label.empty() && chosen.label != "none") found.label = column(chosen.label);
   if (found.label >= 0 && found.label == found.id)
     data_fail("{}: one column for two purposes, expected id and label in different ones", place);
+  std::vector<int64_t> others;
+  for (const std::string& choice : chosen.without) others.push_back(column(choice));
+  const auto is_other = [&](int64_t k) { return std::find(others.begin(), others.end(), k) != others.end(); };
   for (size_t k = 0; k < names.size() && chosen.label.empty(); ++k)
-    if (static_cast<int64_t>(k) != found.id && is_label(names[k])) {
+    if (static_cast<int64_t>(k) != found.id && is_label(names[k]) && !is_other(static_cast<int64_t>(k))) {
       if (found.label >= 0)
         data_fail("{}: columns \"{}\" and \"{}\" may both be labels, expected --label to say which (or none)",
                   place, excerpt(names[static_cast<size_t>(found.label)]), excerpt(names[k]));
@@ -142,18 +145,17 @@ NodeColumns node_columns(std::span<const std::string> names, int64_t columns, co
     }
     return found;
   }
-  std::vector<int64_t> others{found.id, found.label};
+  others.insert(others.end(), {found.id, found.label});
   for (size_t k = 0; k < names.size(); ++k)
     if (const int part = part_of_mask(names[k]); part >= 0) {
       found.masks[static_cast<size_t>(part)] = static_cast<int64_t>(k);
       others.push_back(static_cast<int64_t>(k));
     }
   if (std::find(found.masks.begin(), found.masks.end(), -1) != found.masks.end()) found.masks.fill(-1);
-  for (const std::string& choice : chosen.without) others.push_back(column(choice));
   // A data frame's index beside ids.
   if (!names.empty() && names[0].empty() && found.id > 0) others.push_back(0);
   for (int64_t k = 0; k < columns; ++k)
-    if (std::find(others.begin(), others.end(), k) == others.end()) found.features.push_back(k);
+    if (!is_other(k)) found.features.push_back(k);
   return found;
 }
 

@@ -16,7 +16,7 @@ struct NodeColumnNames {
   std::string label = {};  ///< "none": no label, whatever the columns are called
   /// Features; empty: all others.
   std::vector<std::string> features = {};
-  /// Not features.
+  /// Not features, and not labels by their names.
   std::vector<std::string> without = {};
 };
 

@@ -227,8 +227,11 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
     const std::vector<int64_t>& features = columns.features;
     masks = columns.has_masks() && !chosen;
     rows.read_columns(features);
-    if (features.empty() && labels != files.features)
-      rows.source().fail(0, "no features beside the id, expected some");
+    if (features.empty() && labels != files.features) {
+      if (files.columns.without.empty())
+        rows.source().fail(0, "no features beside the id, expected some (--without COLUMN: none are wanted)");
+      notes.push_back(fmt::format("{}: only the nodes, without features", excerpt(files.features)));
+    }
     if (!features.empty()) {
       table = read_features(rows, ids.size(), files);
       std::vector<int64_t> read = features;

@@ -15,7 +15,7 @@ namespace adj {
 struct ColumnChoice {
   std::string column;
   ColumnType type = ColumnType::number;
-  int64_t columns = 1;  ///< of hash and text
+  int64_t columns = 1;  ///< of hash and text; of set 1: one for each item
 };
 
 /// The encoder of another file, for a later table of the same kind.

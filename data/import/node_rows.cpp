@@ -25,7 +25,8 @@ NodeRows::NodeRows(const std::string& path, bool by_row, bool blank_rows, const 
                       })),
       seen_(static_cast<size_t>(ids.size())) {
   if (head_.empty) source_.fail(0, "no rows, expected some{}", head_.beside_comments());
-  if (files.headers == Header::yes || (files.headers == Header::find_out && finds_header(ids)))
+  if (head_.is_table || files.headers == Header::yes ||
+      (files.headers == Header::find_out && finds_header(ids)))
     header_line_ = head_.format.first_line;
   const std::string place = fmt::format("{}:{}", excerpt(path), head_.format.first_line);
   NodeColumnNames chosen;

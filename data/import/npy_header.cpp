@@ -208,4 +208,19 @@ int64_t NpyHeader::numel() const {
 
 NpyHeader parse_npy_header(std::string_view text) { return Parser(text).parse(); }
 
+NpyText npy_text_place(std::string_view preamble) {
+  if (preamble.size() < kNpyPreamble || !preamble.starts_with(kNpyMark))
+    data_fail("not a NumPy array (.npy)");
+  const int version = static_cast<unsigned char>(preamble[6]);
+  if (version < 1 || version > 3) data_fail("version {} of NumPy's format, expected 1 to 3", version);
+  const auto byte = [&](size_t k) { return size_t{static_cast<unsigned char>(preamble[k])}; };
+  const size_t begin = version == 1 ? 10 : 12;
+  const size_t length =
+      version == 1 ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
+  if (length > kNpyLongestText)
+    data_fail("a header of {} bytes, expected at most {}", length, kNpyLongestText);
+  if (begin + length < kNpyPreamble) data_fail("a header of {} bytes, too short", length);
+  return {begin, length};
+}
+
 }  // namespace adj

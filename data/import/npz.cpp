@@ -38,28 +38,20 @@ struct NpzReader::Impl {
   Array read_header(const std::string& name_of) const {
     NpzArchive::Stream stream = archive.stream(name_of);
     std::string head(kNpyPreamble, '\0');
-    const size_t got = stream.read(head.data(), head.size());
-    if (got < head.size() || !head.starts_with(kNpyMark)) archive.fail(name_of, "not a NumPy array (.npy)");
-    const int version = static_cast<unsigned char>(head[6]);
-    if (version < 1 || version > 3)
-      archive.fail(name_of, "version {} of NumPy's format, expected 1 to 3", version);
-    const auto byte = [&](size_t k) { return size_t{static_cast<unsigned char>(head[k])}; };
-    const size_t preamble = version == 1 ? 10 : 12;
-    const size_t length =
-        version == 1 ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
-    if (length > kNpyLongestText)
-      archive.fail(name_of, "a header of {} bytes, expected at most {}", length, kNpyLongestText);
-    std::string text = head.substr(preamble);
-    if (length < text.size()) archive.fail(name_of, "a header of {} bytes, too short", length);
-    const size_t begun = text.size();
-    text.resize(length);
-    if (stream.read(text.data() + begun, length - begun) < length - begun)
-      archive.fail(name_of, "ends within its header");
-    try {
-      return {parse_npy_header(text), preamble + length, archive.entries().at(name_of).bytes};
-    } catch (const DataError& error) {
-      archive.fail_with(name_of, error.what());
-    }
+    head.resize(stream.read(head.data(), head.size()));
+    const auto checked = [&](auto parse) {
+      try {
+        return parse();
+      } catch (const DataError& error) {
+        archive.fail_with(name_of, error.what());
+      }
+    };
+    const NpyText text = checked([&] { return npy_text_place(head); });
+    head.resize(text.begin + text.length);
+    const size_t left = head.size() - kNpyPreamble;
+    if (stream.read(head.data() + kNpyPreamble, left) < left) archive.fail(name_of, "ends within its header");
+    return {checked([&] { return parse_npy_header(std::string_view(head).substr(text.begin)); }), head.size(),
+            archive.entries().at(name_of).bytes};
   }
 
   /// Checks sizes for consistency and zip bombs before any allocation. Each element takes `bytes_each` in

@@ -1,217 +1,18 @@
 #include <adjoint/core/text.h>
-#include <adjoint/data/detail/labels.h>
-#include <adjoint/data/detail/names.h>
-#include <adjoint/data/import/node_columns.h>
-#include <adjoint/data/import/node_ids.h>
+#include <adjoint/data/import/detail/split_column.h>
 #include <adjoint/data/import/split_table.h>
 #include <adjoint/data/import/times.h>
-#include <adjoint/graph/order/orders.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include <fmt/ranges.h>
-
 namespace adj {
 
 namespace {
 
-constexpr size_t kNamesShown = 3;
-
-/// Names of the nodes or graphs of a dataset.
-class ItemNames {
- public:
-  explicit ItemNames(const Dataset& data, bool by_row)
-      : word_(word_for_split_items(data.task)), count_(num_split_items(data)), ids_(kind_of(data, by_row)) {
-    if (ids_.kind() == NodeIds::Kind::numbers) {
-      ids_.reserve_numbers(count_);
-      if (data.order && !is_of_graphs(data.task)) place_ = inverse_order(data.order).to_vector<int32_t>();
-      return;
-    }
-    const detail::PackedNames names{data.node_names, data.node_name_offsets};
-    for (int64_t i = 0; i < count_; ++i) {
-      const int32_t item =
-          data.node_ids ? ids_.add(data.node_ids.data<int64_t>()[i]) : ids_.add(names.text(i));
-      if (item != i)
-        data_fail(
-            "{}: two nodes are called '{}', expected different names to match rows by (--by-row: by "
-            "their order)",
-            data.node_ids ? "nodes/id" : "nodes/name", excerpt(ids_.text(item)));
-    }
-  }
-
-  std::string_view word() const { return word_; }
-  int64_t count() const { return count_; }
-  /// -1: none of that name.
-  int32_t find(std::string_view field) const { return place_of(ids_.find(field)); }
-  int32_t find_row(int64_t row) const { return place_of(row < count_ ? static_cast<int32_t>(row) : -1); }
-  std::string str() const {
-    return ids_.kind() == NodeIds::Kind::numbers
-               ? fmt::format("numbers of {} from 0 to {}", word_, count_ - 1)
-           : ids_.kind() == NodeIds::Kind::names ? fmt::format("names, as '{}'", excerpt(ids_.text(0)))
-                                                 : ids_.str();
-  }
-
- private:
-  static NodeIds::Kind kind_of(const Dataset& data, bool by_row) {
-    if (is_of_graphs(data.task) || by_row) return NodeIds::Kind::numbers;
-    return data.node_ids     ? NodeIds::Kind::integers
-           : data.node_names ? NodeIds::Kind::names
-                             : NodeIds::Kind::numbers;
-  }
-  int32_t place_of(int32_t number) const {
-    return number < 0 || place_.empty() ? number : place_[static_cast<size_t>(number)];
-  }
-
-  std::string_view word_;
-  int64_t count_;
-  NodeIds ids_;
-  std::vector<int32_t> place_;  // of the node with a number, if they were reordered
-};
-
-/// Value of a labelled node or graph.
-struct TableValue {
-  int32_t item;
-  int64_t line;
-  std::string text;
-};
-
-/// What of a table is passed over.
-class PassedOver {
- public:
-  void add(std::string_view name) {
-    if (names_.size() < kNamesShown) names_.push_back(excerpt(name));
-    ++count_;
-  }
-  int64_t count() const { return count_; }
-  /// Adds "FILE: WHAT: 4 (a, b and 2 more)", if there are any.
-  void note(const std::string& path, std::string_view what, std::vector<std::string>& notes) const {
-    if (count_ == 0) return;
-    const int64_t more = count_ - std::ssize(names_);
-    notes.push_back(fmt::format("{}: {}: {} ({}{})", excerpt(path), what, count_, fmt::join(names_, ", "),
-                                more > 0 ? fmt::format(" and {} more", more) : ""));
-  }
-
- private:
-  std::vector<std::string> names_;
-  int64_t count_ = 0;
-};
-
-/// The table's column for the labelled items of a dataset.
-class ColumnReader {
- public:
-  using IsValue = bool (*)(std::string_view);
-
-  ColumnReader(const Dataset& data, const SplitTable& table, IsValue is_value)
-      : data_(data), table_(table), items_(data, table.by_row), source_(table.path) {
-    head_ = read_head(table.path, {}, table.by_row, [&](const TableHead&, const auto& fields) {
-      return !table.by_row && items_.find(std::string_view(fields[0])) >= 0;
-    });
-    if (head_.empty) source_.fail(0, "no rows, expected some{}", head_.beside_comments());
-    find_columns(is_value);
-  }
-
-  const TextSource& source() const { return source_; }
-  std::string column() const { return column_text(column_, names()); }
-  const ItemNames& items() const { return items_; }
-
-  std::vector<TableValue> read(std::vector<std::string>& notes) {
-    std::vector<TableValue> values;
-    std::vector<uint8_t> seen(static_cast<size_t>(items_.count()));
-    PassedOver strangers, empty, unlabelled;
-    int64_t rows = 0;
-    RecordReader reader(source_, head_.format);
-    while (reader.next(table_.by_row && head_.columns() == 1)) {
-      const int64_t line = reader.number();
-      if (line == header_line_) continue;
-      const auto [id, text] = fields(line, reader.record());
-      const int32_t item = table_.by_row ? items_.find_row(rows) : items_.find(std::string_view(id));
-      const std::string name = table_.by_row ? std::to_string(rows) : id;
-      ++rows;
-      if (item < 0 && table_.by_row)
-        source_.fail(line, "row {}, from 0, of a file with {} {}, expected one row each", rows - 1,
-                     items_.count(), items_.word());
-      if (item < 0) {
-        strangers.add(name);
-        continue;
-      }
-      if (seen[static_cast<size_t>(item)]++ != 0)
-        source_.fail(line, "'{}' occurs twice, expected one row each", excerpt(name));
-      if (is_missing(text))
-        empty.add(name);
-      else if (data_.labels() && !detail::is_labelled(data_.labels(), item))
-        unlabelled.add(name);
-      else
-        values.push_back({item, line, text});
-    }
-    expect_matches(rows, strangers.count());
-    notes.push_back(fmt::format("{}: {}; split by {}", excerpt(table_.path),
-                                head_.str(header_line_, reader.comments()), column()));
-    strangers.note(table_.path, fmt::format("rows of other {}, passed over", items_.word()), notes);
-    empty.note(table_.path, fmt::format("{} without a value, in no part", items_.word()), notes);
-    unlabelled.note(table_.path, fmt::format("{} without a label, in no part", items_.word()), notes);
-    if (const int64_t absent = std::count(seen.begin(), seen.end(), 0); absent > 0)
-      notes.push_back(fmt::format("{}: {} without a row, in no part: {} of {}", excerpt(table_.path),
-                                  items_.word(), absent, items_.count()));
-    return values;
-  }
-
- private:
-  std::span<const std::string> names() const {
-    return header_line_ > 0 ? std::span<const std::string>(head_.first) : std::span<const std::string>();
-  }
-
-  void find_columns(IsValue is_value) {
-    const std::vector<std::string>& first = head_.first;
-    const int64_t line = head_.format.first_line;
-    const std::string place = fmt::format("{}:{}", excerpt(table_.path), line);
-    const bool named = std::find(first.begin(), first.end(), table_.column) != first.end();
-    if (table_.header == Header::yes || (table_.header == Header::find_out && named)) header_line_ = line;
-    column_ = chosen_column(table_.column, names(), head_.columns(), place);
-    // A column chosen by number: the first row is a header if it has no value there and names no node.
-    const std::string& cell = first[static_cast<size_t>(column_)];
-    if (table_.header == Header::find_out && !is_value(cell) && !is_missing(cell) &&
-        (table_.by_row || items_.find(std::string_view(first[0])) < 0))
-      header_line_ = line;
-    if (table_.by_row) return;
-    if (head_.columns() == 1)
-      source_.fail(line, "one column, expected ids and values (--by-row: row i belongs to {} i)",
-                   items_.word().substr(0, items_.word().size() - 1));
-    id_ = node_columns(names(), head_.columns(), {.id = table_.id, .label = table_.column}, false, place).id;
-  }
-
-  /// Id and value of a row.
-  std::pair<std::string, std::string> fields(int64_t line, std::string_view record) const {
-    std::pair<std::string, std::string> found;
-    if (head_.columns() == 1 && trimmed(record).empty()) return found;  // a row without a value
-    int64_t column = 0;
-    for (RecordFields field(source_, line, record, head_.format.separator); field.next(); ++column) {
-      if (column == id_) found.first = field.field();
-      if (column == column_) found.second = field.field();
-    }
-    if (column != head_.columns())
-      source_.fail(line, "{} fields, expected {} as in the first line", column, head_.columns());
-    return found;
-  }
-
-  void expect_matches(int64_t rows, int64_t strangers) const {
-    if (table_.by_row && rows != items_.count())
-      source_.fail(0, "{} rows for {} {}, expected one row each", rows, items_.count(), items_.word());
-    if (!table_.by_row && strangers == rows)
-      source_.fail(0,
-                   "no {} is of the file's {}, expected {} (--id COLUMN chooses the ids, --by-row goes by "
-                   "the order of rows)",
-                   column_text(id_, names()), items_.word(), items_.str());
-  }
-
-  const Dataset& data_;
-  const SplitTable& table_;
-  ItemNames items_;
-  TextSource source_;
-  TableHead head_;
-  int64_t header_line_ = 0, column_ = 0, id_ = -1;
-};
+using detail::SplitColumn;
+using detail::TableValue;
 
 /// Number of a part by its name; -1: none.
 int part_named(std::string_view text) {
@@ -221,7 +22,7 @@ int part_named(std::string_view text) {
   return word == "test" || word == "testing" ? 2 : -1;
 }
 
-Split split_of_parts(std::array<std::vector<int32_t>, 3>& parts, const ColumnReader& reader) {
+Split split_of_parts(std::array<std::vector<int32_t>, 3>& parts, const SplitColumn& reader) {
   for (size_t p = 0; p < 3; ++p) {
     if (parts[p].empty())
       reader.source().fail(0, "no {} with a label is in {} by {}, expected some in train, val and test",
@@ -242,7 +43,7 @@ struct TimedItem {
 };
 
 /// Ascending by time.
-std::vector<TimedItem> times_in(const ColumnReader& reader, const std::vector<TableValue>& values,
+std::vector<TimedItem> times_in(const SplitColumn& reader, const std::vector<TableValue>& values,
                                 TimeKind& kind) {
   std::vector<TimedItem> all;
   for (const TableValue& value : values) {
@@ -287,7 +88,7 @@ size_t nearest_change(const std::vector<size_t>& changes, double wanted, size_t 
 
 /// Numbers of items before the two cuts, moved so that equal times stay together.
 std::array<size_t, 2> cuts_of(const std::vector<TimedItem>& all, const SplitFractions& fractions,
-                              const ColumnReader& reader) {
+                              const SplitColumn& reader) {
   std::vector<size_t> changes;
   for (size_t k = 1; k < all.size(); ++k)
     if (all[k].time != all[k - 1].time) changes.push_back(k);
@@ -311,8 +112,9 @@ std::string range_note(const std::vector<TimedItem>& all, size_t begin, size_t e
 
 }  // namespace
 
-Split split_by_column(const Dataset& data, const SplitTable& table, std::vector<std::string>& notes) {
-  ColumnReader reader(data, table, [](std::string_view text) { return part_named(text) >= 0; });
+Split split_by_column(const Dataset& data, const std::string& file, const SplitTable& table,
+                      std::vector<std::string>& notes) {
+  SplitColumn reader(data, file, table, [](std::string_view text) { return part_named(text) >= 0; });
   std::array<std::vector<int32_t>, 3> parts;
   for (const TableValue& value : reader.read(notes)) {
     const int part = part_named(value.text);
@@ -324,9 +126,9 @@ Split split_by_column(const Dataset& data, const SplitTable& table, std::vector<
   return split_of_parts(parts, reader);
 }
 
-Split split_by_time(const Dataset& data, const SplitTable& table, const TimeCuts& cuts,
-                    std::vector<std::string>& notes) {
-  ColumnReader reader(data, table, [](std::string_view text) { return time_in(text).has_value(); });
+Split split_by_time(const Dataset& data, const std::string& file, const SplitTable& table,
+                    const TimeCuts& cuts, std::vector<std::string>& notes) {
+  SplitColumn reader(data, file, table, [](std::string_view text) { return time_in(text).has_value(); });
   const std::vector<TableValue> values = reader.read(notes);
   TimeKind kind = TimeKind::number;
   const std::vector<TimedItem> all = times_in(reader, values, kind);

@@ -9,24 +9,26 @@
 namespace adj {
 
 /// A table with one row per node, or per graph for tasks of graphs, one column of which decides the split.
-/// Separators, quotes and comments are as for edge lists (import_edge_list).
+/// Its text is as for edge lists (import_edge_list).
 struct SplitTable {
   std::string path;
   std::string column;   ///< its name in the header, or its number from 1
   std::string id = {};  ///< the column of ids, named the same way; default as node_columns()
   bool by_row = false;  ///< no ids: row i, from 0, belongs to node i, in the order before `reorder`
   Header header = Header::find_out;
+  TextFormat text = {};
 };
 
 // Rows are matched by the dataset's ids or names of nodes, else by their numbers, from 0, in the order before
-// `reorder`; graphs by their numbers. Nodes without a label are in no part, as those without a row or with a
-// missing value; rows of other nodes are passed over. `notes` gets a line about each of these, with counts
-// and names. All throw DataError naming file and line: a column that does not exist, an invalid value, a node
-// with two rows, ids none of which is a node's, an empty part.
+// `reorder`; graphs by their numbers; `file` is the dataset's, for messages. Nodes without a label are in no
+// part, as those without a row or with a missing value; rows of other nodes are passed over. `notes` gets a
+// line about each of these, with counts and names. All throw DataError naming file and line: a column that
+// does not exist, an invalid value, a node with two rows, ids none of which is a node's, an empty part.
 
 /// The part that the column names, in any case: train or training; val, valid, validation or dev; test or
 /// testing.
-Split split_by_column(const Dataset& data, const SplitTable& table, std::vector<std::string>& notes);
+Split split_by_column(const Dataset& data, const std::string& file, const SplitTable& table,
+                      std::vector<std::string>& notes);
 
 /// Where the parts of a split by time end.
 struct TimeCuts {
@@ -37,7 +39,7 @@ struct TimeCuts {
 
 /// The earliest nodes train, the latest test. Nodes of equal times stay together: a cut is moved to the
 /// nearest change of time, which `notes` says. Times as time_in(), all of one kind.
-Split split_by_time(const Dataset& data, const SplitTable& table, const TimeCuts& cuts,
-                    std::vector<std::string>& notes);
+Split split_by_time(const Dataset& data, const std::string& file, const SplitTable& table,
+                    const TimeCuts& cuts, std::vector<std::string>& notes);
 
 }  // namespace adj

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
 namespace adj {
 
 namespace {
@@ -73,6 +75,7 @@ bool is_column_name(std::string_view field) {
 }
 
 std::string TableHead::str(int64_t header_line, int64_t comments_behind) const {
+  if (is_table) return fmt::format("columns {}", excerpt(fmt::format("{}", fmt::join(first, ","))));
   std::string text =
       first.size() > 1 ? fmt::format("separated by {}", name_of(format.separator)) : "one column";
   if (header_line > 0) text += fmt::format("; line {} taken as header: {}", header_line, excerpt(row));
@@ -110,10 +113,13 @@ std::string_view TableHead::decimal_hint(std::string_view field) const {
                                                      : "";
 }
 
-TableHead read_head(const std::string& path, const TextFormat& text, bool blank_rows,
+TableHead read_head(const std::string& path, const TextFormat& chosen, bool blank_rows,
                     const std::function<bool(const TableHead&, const std::vector<std::string>&)>& is_row) {
-  TextSource source(path, text.input);
   TableHead head;
+  head.is_table = chosen.input.is_table(path);
+  const TextFormat text =
+      head.is_table ? TextFormat{"", Separator::comma, Decimal::point, chosen.input} : chosen;
+  TextSource source(path, text.input);
   const std::optional<std::string>& comment = text.comment;
   head.format.comment = comment.value_or("");
   head.decimal = text.decimal;

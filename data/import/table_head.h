@@ -32,6 +32,8 @@ struct TableHead {
   int64_t comments = 0;                              ///< number of lines before the first row
   std::string first_comment = {};                    ///< the first of them
   bool empty = true;                                 ///< no rows
+  /// The first row has the names of columns for certain, as it is of a table of an SQLite file.
+  bool is_table = false;
   std::optional<Decimal> decimal = {};
   std::string found = {};  ///< TextSource::found()
 
@@ -53,7 +55,7 @@ struct TableHead {
   bool numbers_under_words() const;
 };
 
-/// Reads it.
+/// Reads it. Tables of SQLite files have one form, whatever `text` says.
 ///
 /// `blank_rows`: empty lines are rows. `is_row(fields)` decides whether a comment by # or %, without a blank
 /// after it and with as many fields as the first row, may be a row: then it is refused as ambiguous. Throws

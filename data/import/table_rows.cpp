@@ -36,8 +36,8 @@ TableRows::TableRows(const std::string& path, const TextFormat& text, Header hea
   };
   const bool named = std::any_of(chosen.begin(), chosen.end(),
                                  [&](const std::string& name) { return !is_number(name) && has(name); });
-  bool is_header = header == Header::yes || (header == Header::find_out && named);
-  if (header == Header::find_out && !named && head_.may_be_header()) {
+  bool is_header = head_.is_table || header == Header::yes || (header == Header::find_out && named);
+  if (!is_header && header == Header::find_out && head_.may_be_header()) {
     is_header = head_.numbers_under_words() || std::any_of(first.begin(), first.end(), is_common_name) ||
                 (first[0].empty() && first.size() > 1) || names_ends(first, place_);
     if (!is_header)

@@ -1,5 +1,6 @@
 #include <adjoint/core/error.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/import/detail/sqlite_file.h>
 #include <adjoint/data/import/detail/text_bytes.h>
 
 #include <algorithm>
@@ -25,13 +26,17 @@ constexpr uint64_t kMostExpansion = 100;
 struct Unread {
   std::string_view bytes, name, remedy;
 };
-constexpr Unread kUnread[] = {{"BZh", "a bzip2 archive", "unpack it (bunzip2)"},
-                              {"\xfd"
-                               "7zXZ",
-                               "an xz archive", "unpack it (unxz)"},
-                              {"\x28\xb5\x2f\xfd", "a zstd archive", "unpack it (unzstd)"},
-                              {"PK\x03\x04", "a zip archive", "unpack it (unzip)"},
-                              {"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it (7z x)"}};
+constexpr Unread kUnread[] = {
+    {"BZh", "a bzip2 archive", "unpack it (bunzip2)"},
+    {"\xfd"
+     "7zXZ",
+     "an xz archive", "unpack it (unxz)"},
+    {"\x28\xb5\x2f\xfd", "a zstd archive", "unpack it (unzstd)"},
+    {"PK\x03\x04", "a zip archive",
+     "unpack it (unzip); .npz is read by `convert npz`, or as a matrix with --layout matrix"},
+    {"\x93NUMPY", "an array of NumPy", "a matrix is read with --layout matrix"},
+    {"MATLAB ", "a file of MATLAB", "a matrix is read with --layout matrix"},
+    {"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it (7z x)"}};
 
 /// Three letters and a digit alone could also begin a text.
 bool is_bzip2(std::string_view bytes) {
@@ -55,6 +60,7 @@ TextBytes::TextBytes(const std::string& path, const std::string& opened) : path_
   for (const Unread& unread : kUnread)
     if (first.starts_with(unread.bytes) && (unread.bytes != "BZh" || is_bzip2(first)))
       refuse(fmt::format("{}, expected text, plain or gzip: {}", unread.name, unread.remedy));
+  if (detail::begins_as_sqlite(first)) refuse(detail::sqlite_remedy(path));
   gzip_ = available_ >= 2 && bytes_[0] == 0x1f && bytes_[1] == 0x8b;
   if (gzip_ && inflateInit2(&stream_, 15 + 16) != Z_OK) refuse("zlib has no memory");
   open_ = gzip_;

@@ -38,8 +38,8 @@ TextSource::TextSource(std::string path, const TextInput& input, Progress* readi
       how_(input),
       reading_(reading),
       longest_line_(longest_line),
-      input_(std::make_unique<TextDecoder>(path_, how_.pipes ? how_.pipes->readable(path_) : path_,
-                                           how_.encoding)) {}
+      input_(std::make_unique<TextDecoder>(path_, how_.copies ? how_.copies->readable(path_) : path_,
+                                           how_.is_table(path_) ? "" : how_.encoding)) {}
 
 int64_t TextSource::bytes() const { return input_->bytes(); }
 
@@ -48,7 +48,10 @@ std::string TextSource::found() const { return input_->found(); }
 TextSource::~TextSource() = default;
 
 void TextSource::fail_with(int64_t line, const std::string& message) const {
-  if (line <= 0) data_fail("{}: {}", excerpt(path_), message);
+  const bool table = how_.is_table(path_);
+  const int64_t row = table && line > 0 ? how_.copies->row_in(path_, line) : 0;
+  if (row > 0) data_fail("{}, row {}: {}", excerpt(path_), row, message);
+  if (line <= 0 || table) data_fail("{}: {}", excerpt(path_), message);
   data_fail("{}:{}: {}", excerpt(path_), line, message);
 }
 
@@ -173,7 +176,7 @@ ReadProgress::ReadProgress(std::span<const std::string> paths, const TextInput& 
             for (const std::string& path : paths) {
               std::error_code error;
               const auto size =
-                  std::filesystem::file_size(input.pipes ? input.pipes->readable(path) : path, error);
+                  std::filesystem::file_size(input.copies ? input.copies->readable(path) : path, error);
               if (!error) bytes += static_cast<int64_t>(size);
             }
             return std::max<int64_t>(bytes / kKiB, 1);

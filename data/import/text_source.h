@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,25 +46,44 @@ namespace detail {
 class Descriptor;
 }
 
-/// Copies of the pipes among files, as importers read a file several times.
-class PipeCopies {
+/// Text of the pipes and of the tables of SQLite files among paths, as importers read a text several times.
+class InputCopies {
  public:
-  /// Reads those of `paths` that are pipes to their ends, into files without a name in the folder of
-  /// temporary files. Throws DataError if one cannot be read or written.
-  explicit PipeCopies(std::span<const std::string> paths);
+  /// Copies those of `paths` that are pipes, or name a table, a view or a query of an SQLite file
+  /// ("shop.db:people", "shop.db:SELECT a, b FROM c"), into files without a name in the folder of temporary
+  /// files. Tables of one file are read in one transaction, and become lines separated by commas, of which
+  /// the first has the columns' names. Throws DataError if one cannot be read or written, naming the tables
+  /// that there are.
+  explicit InputCopies(std::span<const std::string> paths);
+  explicit InputCopies(std::initializer_list<std::string> paths)
+      : InputCopies(std::span(paths.begin(), paths.size())) {}
   /// The path that has the content of `path`: its own, or that of the copy, as long as this exists.
   std::string readable(const std::string& path) const;
+  /// Whether the path names a table of an SQLite file.
+  bool is_table(const std::string& path) const { return tables_.contains(path); }
+  /// The row of a table, from 1, that is in this line of its text; 0: the columns' names.
+  int64_t row_in(const std::string& path, int64_t line) const;
 
  private:
   std::map<std::string, std::shared_ptr<detail::Descriptor>> copies_;
+  std::set<std::string> tables_;
 };
+
+/// The file of a path that may name a table in it: "shop.db" of "shop.db:people". Throws DataError if it is
+/// no SQLite file.
+std::string input_file(const std::string& path);
+/// Whether there is such a file, or table of an SQLite file that exists.
+bool is_input(const std::string& path);
 
 /// How the bytes of text files become text.
 struct TextInput {
   /// A name that iconv knows, as latin1; empty: UTF-8. A byte order mark of UTF-8, UTF-16 or UTF-32 decides
   /// before it.
   std::string encoding = {};
-  std::shared_ptr<const PipeCopies> pipes = {};  ///< absent: pipes are refused
+  std::shared_ptr<const InputCopies> copies = {};  ///< absent: pipes and tables are refused
+
+  /// Whether the path names a table of an SQLite file, whose text has one form whatever is chosen for files.
+  bool is_table(const std::string& path) const { return copies && copies->is_table(path); }
 };
 /// Whether iconv knows it.
 bool is_encoding(const std::string& name);
@@ -124,7 +144,8 @@ class TextSource {
     });
   }
 
-  /// Throws DataError "FILE:LINE: message", or "FILE: message" if `line` is 0.
+  /// Throws DataError "FILE:LINE: message", or "FILE: message" if `line` is 0; "FILE:TABLE, row 3: message"
+  /// for rows of a table.
   template <class... Args>
   [[noreturn]] void fail(int64_t line, fmt::format_string<Args...> format, Args&&... args) const {
     fail_with(line, fmt::format(format, std::forward<Args>(args)...));

@@ -25,7 +25,7 @@ namespace {
 class TableImport {
  public:
   TableImport(const TableFiles& files, std::vector<std::string>& notes) : files_(files), notes_(notes) {
-    files_.text.input.pipes = std::make_shared<const PipeCopies>(files_.paths());
+    files_.text.input.copies = std::make_shared<const InputCopies>(files_.paths());
     bool joined = false;
     for (const EdgeTableFile& table : files_.edges) joined = joined || !table.graph.empty();
     for (const NodeTableFile& table : files_.nodes) {

@@ -193,7 +193,7 @@ def columns():
     run("split", "ids.h5", "--table", "ids.csv", "--by-column", "part")
     assert lists(splits_of("ids.h5")[0]) == [[0, 2], [1, 4], [3, 5]]
     write("twice.h5", y, ids=[1, 1, 2, 3, 4, 5, 6, 7])
-    expect(run("split", "twice.h5", "--table", "ids.csv", "--by-column", "part", status=1), "two nodes are called '1'")
+    expect(run("split", "twice.h5", "--table", "ids.csv", "--by-column", "part", status=1), "twice.h5: nodes/id: nodes 0 and 1 are both called '1'")
 
 
 def by_time(times, shares):

@@ -112,7 +112,8 @@ TEST_CASE_FIXTURE(EdgeFiles, "chosen columns, by name or number") {
   CHECK(
       refused(text) ==
       "edges:1: 3 columns, of which names make none source and target, expected --source and --target to say "
-      "which (a name of the header, or a number from 1)");
+      "which (a name of the header, or a number from 1); --layout neighbors: a node and its neighbours in "
+      "each line");
   CHECK(edges_of(import(text, {.columns = {.source = "r", .target = "q"}})) == Pairs{{"3", "2"}, {"6", "5"}});
   CHECK(edges_of(import(text, {.columns = {.source = "3", .target = "1"}})) == Pairs{{"3", "1"}, {"6", "4"}});
   CHECK(edges_of(import("ann\tbob\tcid\n", {.columns = {.source = "3", .target = "2"}})) ==
@@ -154,10 +155,9 @@ TEST_CASE_FIXTURE(EdgeFiles, "edges or nodes of several kinds are refused, unles
 
 TEST_CASE_FIXTURE(EdgeFiles, "adjacency matrices and graphs in other formats are refused") {
   const std::string matrix = "0,1,0,1\n1,0,1,0\n0,1,0,0\n1,0,0,0\n";
-  CHECK(
-      refused(matrix) ==
-      "edges: 4 rows of 4 columns, which may be an adjacency matrix, expected a list of edges (with --source "
-      "and --target it is one)");
+  CHECK(refused(matrix) ==
+        "edges: 4 rows of 4 columns, which may be an adjacency matrix, expected a list of edges (--layout "
+        "matrix: it is a matrix; with --source and --target it is a list)");
   CHECK(import(matrix, {.columns = {.source = "1", .target = "2"}}).graph.num_edges() == 4);
   CHECK(import("0,1,0,1\n1,0,1,0\n0,1,0,0\n").graph.num_edges() == 3);
   CHECK(says(refused("0 1 0\n1 0 1\n0 1 0\n"), "edges: 3 rows of 3 columns, which…"));

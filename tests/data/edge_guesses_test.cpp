@@ -20,7 +20,8 @@ TEST_CASE_FIXTURE(EdgeFiles, "comments are before the first edge, and names may 
   CHECK(refused(tags) ==
         "edges:1: \"#cat,#dog\" may be a comment or a row: --comment '#' means the former, --comment '' the "
         "latter");
-  CHECK(refused(tags, {.text = {.comment = ""}}) == "edges:4: 1 fields, expected 2 as in the first line");
+  CHECK(
+      says(refused(tags, {.text = {.comment = ""}}), "edges:4: 1 fields, expected 2 as in the first line…"));
   const FoundEdges slashes = import(tags, {.text = {.comment = "//"}});
   CHECK(names(slashes) == Names{"#cat", "#dog", "emu"});
   CHECK(slashes.notes == "edges: separated by a comma; 1 line of comments; ids are names\n");
@@ -115,8 +116,8 @@ TEST_CASE_FIXTURE(EdgeFiles, "quotes hold separators, quotes and line ends, in e
   CHECK(names(import("\"a b\" \"c\"\nc d\n")) == Names{"a b", "c", "d"});
   CHECK(refused("a,b\n\"c,d\ne,f\n") == "edges:2: a quote that is not closed, expected a second one");
   CHECK(refused("a,b\n\"c\"d,e\n") == "edges:2: text after a closing quote, expected a comma");
-  CHECK(refused("a,b\n\"c\n\n\nd\",e,f\n\"") == "edges:2: 3 fields, expected 2 as in the first line");
-  CHECK(refused("a,b\n\"c\n\n\nd\",e\nf\n") == "edges:6: 1 fields, expected 2 as in the first line");
+  CHECK(says(refused("a,b\n\"c\n\n\nd\",e,f\n\""), "edges:2: 3 fields, expected 2 as in the first line…"));
+  CHECK(says(refused("a,b\n\"c\n\n\nd\",e\nf\n"), "edges:6: 1 fields, expected 2 as in the first line…"));
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "records of several lines are never split by blocks, on any number of threads") {

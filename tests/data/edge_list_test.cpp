@@ -34,8 +34,8 @@ TEST_CASE_FIXTURE(EdgeFiles, "tab-separated fields may contain blanks, and unuse
   CHECK(src_of(data) == I{0, 1, 2});
   CHECK(dst_of(data) == I{1, 2, 0});
   CHECK(weights(data) == F{0.5, 2, 1});
-  check_refused(
-      {{"1\t2\tx\n3\t4\n", ":2: 2 fields, expected 3 as in the first line"}, {"1\t2\n3\t\n", ":2: …"}});
+  check_refused({{"1\t2\tx\n3\t4\n", ":2: 2 fields, expected 3 as in the first line (--layout neighbors…"},
+                 {"1\t2\n3\t\n", ":2: …"}});
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "many ids get the same numbers on any number of threads") {
@@ -150,8 +150,8 @@ TEST_CASE_FIXTURE(EdgeFiles, "bad lists and bad files of nodes, with the file an
        {"# nothing\n",
         ": no edges, expected some in addition to 1 line of comments (--comment defines them)"},
        {"1\n2\n", ":1: one column, expected two ids (--separator TEXT says what is between them)"},
-       {"1 2\n3\n", ":2: 1 fields, expected 2 as in the first line"},
-       {"1 2\n3 4 5\n", ":2: 3 fields, expected 2 as in the first line"},
+       {"1 2\n3\n", ":2: 1 fields, expected 2 as in the first line…"},
+       {"1 2\n3 4 5\n", ":2: 3 fields, expected 2 as in the first line…"},
        {"1 2\n3 x\n", ":2: \"x\" in column 2, expected a 64-bit integer…"},
        {"1 2\n3 9223372036854775808\n", ":2: \"9223372036854775808\"…"},
        {"a,b\nc,\n",

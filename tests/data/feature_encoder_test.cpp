@@ -45,6 +45,22 @@ TEST_CASE("an encoder names its features, and is the same after writing and read
         R"({"columns":[{"name":"a","type":"number"},{"name":"b","type":"number"}]})");
 }
 
+TEST_CASE("sets have a feature for each item, or a number of them, and keep what is between two items") {
+  const FeatureEncoder encoder{
+      {{.column = "s", .type = ColumnType::set, .categories = {"a", "b c"}, .separator = "|"},
+       {.column = "h", .type = ColumnType::set, .columns = 3, .separator = " "}}};
+  CHECK(encoder.width() == 5);
+  CHECK(encoder.feature_names() == Names{"s=a", "s=b c", "h[0]", "h[1]", "h[2]"});
+  CHECK(FeatureEncoder::parse(encoder.json(), "f.h5", 5) == encoder);
+  const std::string begin = R"({"columns": [{"name": "s", "type": "set")";
+  CHECK(refused_json(begin + R"(, "categories": ["a"]}]})") == "f.h5: s: separator: missing or wrong");
+  CHECK(refused_json(begin + R"(, "separator": "", "columns": 3}]})") ==
+        "f.h5: s: separator: expected 1 to 15 bytes");
+  CHECK(refused_json(begin + R"(, "separator": "|", "categories": []}]})") ==
+        "f.h5: s: categories: none, expected some");
+  CHECK(refused_json(begin + R"(, "separator": "|"}]})") == "f.h5: s: categories: missing or wrong");
+}
+
 TEST_CASE("JSON that is no encoder is refused by the column and field") {
   const std::string begin = R"({"columns": [)";
   for (
@@ -57,7 +73,7 @@ TEST_CASE("JSON that is no encoder is refused by the column and field") {
           {begin + R"({"name": "a"}]})", "f.h5: a: type: missing or wrong"},
           {begin + R"({"name": "a", "type": "colour"}]})",
            "f.h5: a: type \"colour\", expected one of number, boolean, category, ordinal, hash, text, date, "
-           "vector"},
+           "vector, set"},
           {begin + R"({"name": "a", "type": "category", "categories": []}]})",
            "f.h5: a: categories: none, expected some"},
           {begin + R"({"name": "a", "type": "category", "categories": ["x", "x"]}]})",

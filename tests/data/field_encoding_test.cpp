@@ -79,6 +79,19 @@ TEST_CASE("fields by type: encoded, missing, unknown or wrong") {
   category.type = ColumnType::ordinal;
   CHECK(features_of(category, "c") == std::vector{2.0f});
   CHECK(features_of(category, "d", unknown) == std::vector{9.0f});
+  ColumnEncoder set{
+      .column = "c", .type = ColumnType::set, .categories = {"a", "b", "New York"}, .separator = ","};
+  for (const char* field : {"New York,a", "a,New York,a", "['New York', \"a\"]", "{ a , New York,}"})
+    CHECK(features_of(set, field) == std::vector{1.0f, 0.0f, 1.0f});
+  CHECK(features_of(set, "b") == std::vector{0.0f, 1.0f, 0.0f});
+  CHECK(features_of(set, "[]") == std::vector{0.0f, 0.0f, 0.0f});
+  CHECK(features_of(set, "", missing) == std::vector{0.0f, 0.0f, 0.0f});
+  CHECK(features_of(set, "b,x,y", unknown) == std::vector{0.0f, 1.0f, 0.0f});
+  CHECK(FieldEncoder(set).unknown_in("b,x,y") == "x");
+  set.separator = " ";
+  CHECK(features_of(set, "b  a") == std::vector{1.0f, 1.0f, 0.0f});
+  set = {.column = "c", .type = ColumnType::set, .columns = 1000, .separator = "|"};
+  CHECK(columns_in(features_of(set, "red|größe|red")) == std::vector<size_t>{157, 245});
   const ColumnEncoder vector{.column = "c", .type = ColumnType::vector, .columns = 2};
   CHECK(features_of(vector, "[1, 2]") == std::vector{1.0f, 2.0f});
   CHECK(features_of(vector, "1 2 3", wrong) == std::vector{9.0f, 9.0f});

@@ -140,7 +140,8 @@ TEST_CASE_FIXTURE(EdgeFiles, "types of columns: numbers, booleans, categories an
   CHECK(says(refused(edges, with_table(*this, table)),
              "features:2: \"w0\" in column 2 (word), a column of more than 64…"));
   CHECK(refused(kRing, with_table(*this, "id,v\nann,1 2\nbob,1 2 3\ncid,1 2\n")) ==
-        "features:2: \"1 2\" in column 2 (v), a column of vectors of different lengths, expected equal ones");
+        "features:2: \"1 2\" in column 2 (v), a column of vectors of different lengths, expected equal ones "
+        "(--types COLUMN=set: lists of items)");
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "categories and types are the same on any number of threads, over many blocks") {
@@ -216,6 +217,37 @@ TEST_CASE_FIXTURE(EdgeFiles, "imputation is of the training nodes, also for node
   // Most nodes without a row are another file's.
   CHECK(says(refused("a,b\nc,d\ne,a\n", with_features("id,x\na,1\nb,2\n", Imputation::zero)),
              "features:3: 2 rows for 5 nodes…"));
+}
+
+TEST_CASE_FIXTURE(EdgeFiles,
+                  "sets of items: one separator in all rows, a column for each item or for its hash") {
+  EdgeListOptions o =
+      with_table(*this, "id,words,tags\nann,\"30,4\",New York\nbob,4,\ncid,\"5,30,4\",Rome|New York\n");
+  o.node_files.types = {{"words", ColumnType::set}, {"tags", ColumnType::set}};
+  const FoundEdges found = import(kRing, o);
+  CHECK(found.feature_names == Names{"words=4", "words=5", "words=30", "tags=New York", "tags=Rome"});
+  CHECK(features(found) == F{1, 0, 1, 1, 0, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1});
+  CHECK(says(found.notes,
+             "…; words: set, items separated by a comma, 3 different ones; tags: set, items separated by "
+             "\"|\", 2 different ones, 1 without one; constant: words=4\n"));
+  o.node_files.types[0].columns = 8;
+  const F hashed = features(import(kRing, o));
+  CHECK(hashed.size() == 30);
+  for (size_t k = 0; k < 8; ++k) CHECK(hashed[k] <= hashed[20 + k]);  // 30 and 4 are in the last row, too
+  CHECK(std::count(hashed.begin() + 10, hashed.begin() + 18, 1.0f) == 1);
+  std::string many = "id,words\nann,1\nbob,2\ncid,";
+  for (int k = 0; k < 4095; ++k) many += std::to_string(k) + '|';
+  o = with_table(*this, many + "4095\n");
+  o.node_files.types = {{"words", ColumnType::set}};
+  CHECK(import(kRing, o).feature_names.size() == 4096);
+  o = with_table(*this, many + "4095|4096\n");
+  o.node_files.types = {{"words", ColumnType::set}};
+  CHECK(says(refused(kRing, o),
+             "features:2: \"1\" in column 2 (words), a column of more than 4096 different items…"));
+  o.node_files.types.clear();
+  CHECK(says(refused(kRing, with_table(*this, "id,words\nann,\"1;2\"\nbob,3\ncid,4\n")),
+             "features:2: \"1;2\" in column 2 (words), expected a finite number…(--types COLUMN=set: lists "
+             "of items)"));
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "types on request: ordinals, hashes, words and dates") {

@@ -3,6 +3,7 @@ import gzip
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,12 @@ def write_tables():
         write(name, lines([(i, "ab"[i % 3 == 0]) for i in range(100)], ("id", "kind")))
     write("web-Google.txt.gz", lines(EDGES).replace(",", "\t"))
     write("matrix.mtx.gz", "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 0.5\n2 3 1\n")
+    np.savez("adjacency.npz", adjacency=np.ones((4, 4), np.uint8) - np.eye(4, dtype=np.uint8))
+    with sqlite3.connect("shop.db") as shop:
+        shop.execute("CREATE TABLE orders (source, target)")
+        shop.execute("CREATE TABLE people (id, age, kind)")
+        shop.executemany("INSERT INTO orders VALUES (?, ?)", EDGES)
+        shop.executemany("INSERT INTO people VALUES (?, ?, ?)", [(i, 18 + i % 50, "ab"[i % 2]) for i in range(100)])
     for name, files in {"ogbn_arxiv": NODES, "ogbn_products": NODES, "ogbg_moltox21": GRAPHS}.items():
         for part, text in {**{f"raw/{part}": text for part, text in OGB.items()}, **files}.items():
             write(f"dataset/{name}/{part}.csv.gz", text)

@@ -188,6 +188,28 @@ std::vector<Seed> seeds() {
          return import_edges(f,
                              {.ids = NodeIds::Kind::numbers, .node_files = {.task = Task::node_regression}});
        }},
+      {"edges, a matrix with names",
+       {{"edges", "\"\",a,b,\"c,\"\na,0,1.5,0\n\"c,\",1,0,2\nb,0,-1e3,0\n"},
+        {"features", "id,x\nb,1\na,2\n\"c,\",3\n"}},
+       [](const fs::path& f) { return import_edges(f, {.layout = EdgeLayout::matrix}); }},
+      {"edges, a Matrix Market array",
+       {{"edges", "%%MatrixMarket matrix array real symmetric\n3 3\n0\n1\n2.5\n0\n-1e3\n0\n"}},
+       [](const fs::path& f) {
+         return import_edges(f, {.layout = EdgeLayout::matrix, .undirected = true, .coalesce = true});
+       }},
+      {"edges, lists of neighbours",
+       {{"edges", "# c\nann: bob, \"c,d\"\nbob:\n\"c,d\": ann, ann\n"}, {"labels", "ann,x\nbob,y\n"}},
+       [](const fs::path& f) {
+         return import_edges(f,
+                             {.layout = EdgeLayout::neighbors, .undirected = true, .drop_self_loops = true});
+       }},
+      {"edges, sets of items",
+       {{"edges", "1 2\n2 3\n"}, {"features", "id;words\n1;3,17\n2;\n3;['a', \"b\"]\n"}},
+       [](const fs::path& f) {
+         EdgeListOptions o;
+         o.node_files.types = {{"words", ColumnType::set}};
+         return import_edges(f, o);
+       }},
       graphland_seed(GraphLandOptions::Split::RL),
       graphland_seed(GraphLandOptions::Split::THI),
       npz_seed("heterophilous", {{"a.npz", test::heterophilous()}}),

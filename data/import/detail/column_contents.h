@@ -3,18 +3,20 @@
 #include <adjoint/data/feature_encoder.h>
 #include <adjoint/data/import/fields.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace adj {
 
 /// What is in a column besides numbers: determines its type.
 class ColumnContents {
  public:
-  static constexpr size_t kMostCategories = 64, kMostOrdinals = 100'000;
+  static constexpr size_t kMostCategories = 64, kMostItems = 4096, kMostOrdinals = 100'000;
 
   /// `wanted`, `decimal`: type and decimal mark that the user chose.
   explicit ColumnContents(std::optional<ColumnType> wanted = {}, std::optional<Decimal> decimal = {})
@@ -34,12 +36,19 @@ class ColumnContents {
   int64_t text_line() const { return line_; }
   const std::string& text() const { return first_; }
 
-  /// Sets type, categories and columns of `encoder`, whose name and, for hash and text, columns are set; for
-  /// a column of `rows` rows. Returns what is wrong: 'expected a finite number …', or nothing.
+  /// Sets type, categories and columns of `encoder`, whose name and, for hash, text and set, columns are set;
+  ///; for a column of `rows` rows. Returns what is wrong: 'expected a finite
+  /// number …', or nothing.
   std::string choose(int64_t rows, ColumnEncoder& encoder) const;
 
  private:
-  size_t most() const { return wanted_ == ColumnType::ordinal ? kMostOrdinals : kMostCategories; }
+  size_t most() const {
+    return wanted_ == ColumnType::ordinal ? kMostOrdinals
+           : wanted_ == ColumnType::set   ? kMostItems
+                                          : kMostCategories;
+  }
+  void add_items(std::string_view field);
+  std::string choose_set(ColumnEncoder& encoder) const;
   void add_kind(std::string_view field) {
     if (kinds_.size() <= most() && !kinds_.contains(field)) kinds_.emplace(field);
   }
@@ -53,8 +62,10 @@ class ColumnContents {
   int64_t commas_ = 0;               // texts that may be numbers with a decimal comma
   int64_t line_ = 0, gap_line_ = 0;  // of the first of them
   std::string first_;
-  int64_t width_ = 0;                         // numbers in each vector; -1: different
-  std::set<std::string, std::less<>> kinds_;  // at most most() + 1
+  int64_t width_ = 0;                                      // numbers in each vector; -1: different
+  std::set<std::string, std::less<>> kinds_;               // at most most() + 1
+  std::vector<std::set<std::string, std::less<>>> items_;  // of a set, by each of kSetSeparators
+  std::array<bool, 5> separates_{};                        // some field has several items
 };
 
 }  // namespace adj

@@ -15,6 +15,17 @@ namespace adj {
 std::optional<float> boolean_in(std::string_view text);
 /// The numbers of a field such as "0.1, 0.2" or "[1 2 3]", two at least; empty if it is something else.
 std::vector<float> vector_in(std::string_view text, Decimal decimal = Decimal::point);
+/// Separators of sets, the first that is in any field of a column being its own.
+inline constexpr Separator kSetSeparators[] = {Separator("|"), Separator::semicolon, Separator::comma,
+                                               Separator::tab, Separator::blanks};
+/// That of an encoder of sets.
+inline Separator set_separator(const ColumnEncoder& encoder) {
+  return Separator(encoder.separator == " " ? "" : encoder.separator);
+}
+/// Calls use(item) for the items of a set, in any brackets, each in quotes or not: "3,17", "['a', 'b']".
+/// Empty ones are passed over.
+template <class Use>
+void for_items(std::string_view text, Separator separator, Use use);
 /// Days since 1970-01-01 UTC of an ISO 8601 date or time: "2024-03-01", "2024-03-01 12:30", "…T12:30:05.5Z",
 /// "…+02:00"; also with slashes.
 std::optional<double> days_in(std::string_view text);
@@ -31,14 +42,34 @@ class FieldEncoder {
   const ColumnEncoder& encoder() const { return encoder_; }
   /// Writes encoder().width() numbers if the field is encoded; zeros for a missing or unknown one if the
   /// encoder has_zeros(), else nothing.
+  /// The known items of a set are encoded, too, if others are unknown.
   FieldState encode(std::string_view field, float* features) const;
+  /// What is unknown in a field: a category, or the first such item of a set.
+  std::string_view unknown_in(std::string_view field) const;
 
  private:
   FieldState encode_category(std::string_view field, float* features) const;
+  FieldState encode_set(std::string_view field, float* features) const;
 
   const ColumnEncoder& encoder_;
   Decimal decimal_;
+  Separator separator_;                                    // of sets
   std::unordered_map<std::string_view, int64_t> numbers_;  // of categories
 };
+
+/// Without brackets or quotes around it.
+inline std::string_view without_ends(std::string_view text, std::initializer_list<std::string_view> all) {
+  text = trimmed(text);
+  for (const std::string_view ends : all)
+    if (text.size() > 1 && text.front() == ends[0] && text.back() == ends[1])
+      return trimmed(text.substr(1, text.size() - 2));
+  return text;
+}
+
+template <class Use>
+void for_items(std::string_view text, Separator separator, Use use) {
+  for (FieldCursor field(without_ends(text, {"[]", "()", "{}"}), separator); field.next();)
+    if (const std::string_view item = without_ends(field.field(), {"\"\"", "''"}); !item.empty()) use(item);
+}
 
 }  // namespace adj

@@ -28,6 +28,13 @@ struct NpyHeader {
 /// message is the problem.
 NpyHeader parse_npy_header(std::string_view text);
 
+/// Where a header's text is in an array file, and how long it is, by the file's first kNpyPreamble bytes.
+/// Throws DataError whose message is the problem.
+struct NpyText {
+  size_t begin = 0, length = 0;
+};
+NpyText npy_text_place(std::string_view preamble);
+
 /// Magic string of an array file.
 constexpr std::string_view kNpyMark("\x93NUMPY", 6);
 /// Bytes before the text: magic, version and text length.

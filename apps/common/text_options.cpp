@@ -1,0 +1,68 @@
+#include "text_options.h"
+
+#include <adjoint/core/error.h>
+#include <adjoint/core/text.h>
+
+namespace po = boost::program_options;
+
+namespace adj::apps {
+
+void TextOptions::add_to(po::options_description& description, const std::string& files) {
+  auto add = description.add_options();
+  const auto option = [&](const char* name, std::string& value, const char* placeholder,
+                          const std::string& help) {
+    add(name, po::value(&value)->value_name(placeholder), help.c_str());
+  };
+  add("comment", po::value<std::string>()->value_name("PREFIX")->notifier([this](const std::string& prefix) {
+    comment = prefix;
+  }),
+      fmt::format("skip lines with this prefix, {}; '': skip none (default: # or %, before the first row)",
+                  files)
+          .c_str());
+  option("encoding", encoding, "NAME",
+         fmt::format(
+             "encoding {}, as latin1, cp1252 or another name that iconv knows (default: UTF-8; a byte order "
+             "mark of UTF-8, UTF-16 or UTF-32 decides)",
+             files));
+  option(
+      "separator", separator, "TEXT",
+      fmt::format(
+          "what is between two fields {}: any text as :: or |, \\t for a tab, ' ' for any blanks (default: "
+          "the first of tab, semicolon and comma that is in the first line, else blanks)",
+          files));
+  option(
+      "decimal", decimal, "MARK",
+      fmt::format(
+          "decimal mark of numbers {}: point or comma (default: point; columns that may have commas are an "
+          "error)",
+          files));
+}
+
+bool TextOptions::any() const {
+  return comment || !encoding.empty() || !separator.empty() || !decimal.empty();
+}
+
+TextFormat TextOptions::format() const {
+  TextFormat text;
+  text.comment = comment;
+  text.input.encoding = encoding;
+  if (!encoding.empty() && !is_encoding(encoding))
+    usage_fail("--encoding {}: iconv knows no such encoding, expected one of iconv --list",
+               excerpt(encoding));
+  if (!decimal.empty()) {
+    if (decimal != "point" && decimal != "comma")
+      usage_fail("--decimal {}: expected point or comma", decimal);
+    text.decimal = decimal == "comma" ? Decimal::comma : Decimal::point;
+  }
+  if (separator.empty()) return text;
+  const std::string between = separator == " " ? "" : separator == "\\t" ? "\t" : separator;
+  if (between.size() > Separator::kLongest || between.find_first_of("\"\r\n") != std::string::npos)
+    usage_fail("--separator {}: expected at most {} bytes, without quotes and line ends", excerpt(separator),
+               Separator::kLongest);
+  text.separator = Separator(between);
+  if (between == "," && text.decimal == Decimal::comma)
+    usage_fail("--separator ,: conflicts with --decimal comma");
+  return text;
+}
+
+}  // namespace adj::apps

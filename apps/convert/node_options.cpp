@@ -1,0 +1,145 @@
+#include "node_options.h"
+
+#include "../common/command_line.h"
+#include "like_file.h"
+#include <adjoint/core/error.h>
+#include <adjoint/data/import/column_choice.h>
+
+namespace po = boost::program_options;
+
+namespace adj::apps {
+
+namespace {
+
+std::vector<std::string> items_of(const std::string& list) {
+  std::vector<std::string> items;
+  for (FieldCursor cursor(list, Separator::comma); cursor.next();) items.emplace_back(cursor.field());
+  return items;
+}
+
+/// "zip=hash:64".
+ColumnChoice chosen_type(const std::string& item) {
+  try {
+    return column_choice(item, "--types");
+  } catch (const DataError& error) {
+    throw UsageError(error.what());
+  }
+}
+
+}  // namespace
+
+Header header_of(const char* option, const std::string& text) {
+  if (text == "auto") return Header::find_out;
+  if (text != "yes" && text != "no") usage_fail("--{} {}: expected auto, yes or no", option, text);
+  return text == "yes" ? Header::yes : Header::no;
+}
+
+NodeFiles NodeOptions::files(bool named) const {
+  NodeFiles files = files_;
+  for (std::string* path : {&files.features, &files.labels, &files.train, &files.val, &files.test})
+    if (*path == "-") *path = "/dev/stdin";
+  files.headers = header_of("node-headers", headers_);
+  for (Task known : {Task::node_class, Task::node_multilabel, Task::node_regression})
+    if (task_ == name_of(known)) files.task = known;
+  if (task_ != name_of(files.task))
+    usage_fail("--task {}: expected node_class, node_multilabel or node_regression", task_);
+  const bool labelled = !files.labels.empty() || !files.features.empty();  // or a column of it
+  if (files.task != Task::node_class && !labelled) usage_fail("--task: requires --labels or --features");
+  if (has_missing_labels_ && !labelled) usage_fail("--missing-labels: requires --labels or --features");
+  set_columns(files);
+  if (files.headers != Header::find_out && !labelled && files.train.empty())
+    usage_fail("--node-headers: requires --features, --labels or --train");
+  if (named && (files.features_by_row || files.labels_by_row))
+    usage_fail("--features-by-row, --labels-by-row: require integer ids");
+  if (has_missing_labels_) {
+    if (files.task != Task::node_class) usage_fail("--missing-labels: requires --task node_class");
+    files.missing_labels = items_of(missing_labels_);
+  }
+  for (Imputation known : {Imputation::mean, Imputation::median, Imputation::zero})
+    if (impute_ == name_of(known)) files.impute = known;
+  if (!impute_.empty() && !files.impute) usage_fail("--impute {}: expected mean, median or zero", impute_);
+  if (files.impute && files.features.empty()) usage_fail("--impute: requires --features");
+  if (files.train.empty() != files.val.empty() || files.val.empty() != files.test.empty())
+    usage_fail("--train, --val, --test: expected all three or none");
+  files.split = splits_->random();
+  if (files.split && !files.train.empty()) usage_fail("--split: conflicts with --train, --val and --test");
+  if (splits_->stratified && (!labelled || files.task != Task::node_class))
+    usage_fail("--stratified: requires labels and --task node_class");
+  return files;
+}
+
+void NodeOptions::set_columns(NodeFiles& files) const {
+  const auto listed = [](const std::string& list) {
+    return list.empty() ? std::vector<std::string>() : items_of(list);
+  };
+  files.columns.features = listed(columns_);
+  files.columns.without = listed(without_);
+  for (const std::string& item : listed(types_)) files.types.push_back(chosen_type(item));
+  const NodeColumnNames& c = files.columns;
+  if (!like_.empty()) {
+    if (files.features.empty()) usage_fail("--like: requires --features");
+    if (!c.features.empty() || !c.without.empty() || !types_.empty() || !impute_.empty())
+      usage_fail("--like: conflicts with --columns, --without, --types and --impute, which its file decides");
+    files.like = read_like_file(like_);
+  }
+  const bool any = !c.id.empty() || !c.features.empty() || !c.without.empty() || !files.types.empty();
+  if (any && files.features.empty()) usage_fail("--id, --columns, --without, --types: require --features");
+  if (!c.label.empty() && files.features.empty() && files.labels.empty())
+    usage_fail("--label: requires --features or --labels");
+  if (!c.features.empty() && !c.without.empty()) usage_fail("--columns: conflicts with --without");
+  if (!c.id.empty() && files.features_by_row) usage_fail("--id: conflicts with --features-by-row");
+}
+
+void NodeOptions::add_to(po::options_description& description) {
+  const auto file = [](std::string& path) { return po::value(&path)->value_name("FILE"); };
+  const auto column = [](std::string& name) { return po::value(&name)->value_name("COLUMN"); };
+  auto add = description.add_options();
+  add("features", file(files_.features),
+      "table of the nodes: id, features and label, in columns found by their names; types of columns are "
+      "found");
+  add("id", column(files_.columns.id), "its column of ids (default: id, node or node_id, else the first)");
+  add("label", column(files_.columns.label),
+      "column of labels, of --labels or else of --features (default: label or class); none: no labels");
+  const auto list = [](std::string& text) { return po::value(&text)->value_name("LIST"); };
+  add("columns", list(columns_), "its columns of features, separated by commas (default: all others)");
+  add("without", list(without_), "its columns that are neither features nor labels");
+  add("types", list(types_),
+      "types of columns instead of those found, as in zip=category,age=number: number, boolean, category, "
+      "ordinal, hash or hash:COLUMNS, text or text:COLUMNS (hashed words), date, vector, set (items in a "
+      "field as 3,17,240 or a|b; a "
+      "column of 0 and 1 for each) or set:COLUMNS (hashed)");
+  add("like", file(like_),
+      "a dataset or trained model: columns, types, categories and values for gaps as there, for a new table");
+  add("features-by-row", po::bool_switch(&files_.features_by_row),
+      "no id: row i, from 0, belongs to the node with id i");
+  add("impute", po::value(&impute_)->value_name("HOW"),
+      "replace missing features by the column's mean or median over the training nodes, or zero (default: an "
+      "error)");
+  add("labels", file(files_.labels), "one line per node: id and label; missing nodes are unlabelled");
+  add("labels-by-row", po::bool_switch(&files_.labels_by_row),
+      "no id: row i, from 0, belongs to the node with id i");
+  add("task", with_default(task_),
+      "kind of labels: node_class (any text, sorted), node_multilabel (0 or 1 in each column), "
+      "node_regression");
+  add("missing-labels", po::value(&missing_labels_)->value_name("LIST")->notifier([this](const auto&) {
+    has_missing_labels_ = true;
+  }),
+      "classes that mean no label, separated by commas, in addition to empty ones (default: -1, and nan, "
+      "NA, n/a, null, none, ? in any case)");
+  add("node-headers", with_default(headers_),
+      "whether --features, --labels and splits have headers: yes or no; auto: yes if the first line names "
+      "no node and looks like a header");
+  add("train", file(files_.train), "node ids of the training part, one per line");
+  add("val", file(files_.val), "the same, for validation");
+  add("test", file(files_.test), "the same, for the test");
+}
+
+std::vector<std::pair<std::string, std::string>> NodeOptions::paths() const {
+  return {{"features", files_.features},
+          {"labels", files_.labels},
+          {"train", files_.train},
+          {"val", files_.val},
+          {"test", files_.test}};
+}
+
+}  // namespace adj::apps

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "../common/split_options.h"
+#include "../common/text_options.h"
+#include <adjoint/data/import/node_files.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/program_options.hpp>
+
+namespace adj::apps {
+
+/// Options of the tables of nodes beside edges: --features, --labels, the files of splits, and how they are
+/// read.
+class NodeOptions {
+ public:
+  explicit NodeOptions(std::shared_ptr<const SplitOptions> splits) : splits_(std::move(splits)) {}
+
+  /// This must outlive the reading of the command line.
+  void add_to(boost::program_options::options_description& description);
+  /// The files and the random split. `named`: ids are names, not integers. Throws UsageError.
+  NodeFiles files(bool named) const;
+  /// The files by their options; call after reading the options.
+  std::vector<std::pair<std::string, std::string>> paths() const;
+
+ private:
+  void set_columns(NodeFiles& files) const;
+  void set_labels(NodeFiles& files, bool labelled) const;
+
+  std::shared_ptr<const SplitOptions> splits_;
+  NodeFiles files_;
+  std::string task_ = "node_class", headers_ = "auto", missing_labels_, impute_, columns_, without_, types_,
+              like_;
+  bool has_missing_labels_ = false;
+};
+
+/// auto, yes or no. Throws UsageError.
+Header header_of(const char* option, const std::string& text);
+
+}  // namespace adj::apps

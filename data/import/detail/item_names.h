@@ -1,0 +1,44 @@
+#pragma once
+
+#include <adjoint/data/import/node_ids.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace adj::detail {
+
+/// Finds nodes or graphs of a dataset by the names that outputs have: nodes/name or nodes/id, else their
+/// numbers, from 0, in the order before `reorder`; graphs by their numbers.
+class ItemNames {
+ public:
+  /// `file`: the dataset's. `by_row`: by numbers, whatever the names are. Throws DataError if two nodes have
+  /// one name; `hint` is appended.
+  ItemNames(const Dataset& data, const std::string& file, bool of_graphs, bool by_row = false,
+            std::string_view hint = "");
+
+  /// "nodes" or "graphs".
+  std::string_view word() const { return of_graphs_ ? "graphs" : "nodes"; }
+  int64_t count() const { return count_; }
+  /// Row of the dataset; -1: none of that name.
+  int32_t find(std::string_view field) const { return row_of(ids_.find(field)); }
+  int32_t find_row(int64_t number) const {
+    return row_of(number < count_ ? static_cast<int32_t>(number) : -1);
+  }
+  /// "names, as 'ada'".
+  std::string str() const;
+  /// "\"zoe\" is no node, expected names, as 'ada'".
+  std::string unknown(std::string_view field) const;
+
+ private:
+  int32_t row_of(int32_t number) const {
+    return number < 0 || rows_.empty() ? number : rows_[static_cast<size_t>(number)];
+  }
+
+  bool of_graphs_;
+  int64_t count_;
+  NodeIds ids_;
+  std::vector<int32_t> rows_;  // by number, if the nodes were reordered
+};
+
+}  // namespace adj::detail
