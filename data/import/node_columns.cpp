@@ -147,7 +147,7 @@ NodeColumns node_columns(std::span<const std::string> names, int64_t columns, co
   }
   others.insert(others.end(), {found.id, found.label});
   for (size_t k = 0; k < names.size(); ++k)
-    if (const int part = part_of_mask(names[k]); part >= 0) {
+    if (const int part = part_of_mask(names[k]); part >= 0 && !is_other(static_cast<int64_t>(k))) {
       found.masks[static_cast<size_t>(part)] = static_cast<int64_t>(k);
       others.push_back(static_cast<int64_t>(k));
     }
