@@ -3,8 +3,8 @@
  * Inputs and outputs are arrays; the checkpoint is the only file read. Edges are pairs of node numbers from
  * 0; features are raw float32, row-major: the model scales and quantises them as in its training. Functions
  * return 0 or a pointer on success, -1 or NULL on failure, with the reason in adjoint_last_error(). Models
- * are immutable, so all functions are thread-safe. Link with -ladjoint_layers -ladjoint_base and their
- * dependencies, or use adjoint::adjoint from find_package(adjoint).
+ * are immutable, so all functions are thread-safe. Link with the flags of `pkg-config --cflags --libs adjoint`, or
+ * use adjoint::adjoint from find_package(adjoint).
  */
 #ifndef ADJOINT_H
 #define ADJOINT_H

@@ -37,6 +37,8 @@ NOT_RUN = {  # by a command's first word
     "build/bin/adjoint_tests": "runs the tests",
     "bash": "runs the tests, .ci/run",
     "scripts/mutate.py": "runs the tests",
+    "c++": "needs the installed library; .ci/run does the same",
+    "cc": "as c++",
     "clang-tidy": "is not installed by scripts/install_deps.sh",
     "scripts/install_deps.sh": "installs; .ci/run does the same in a virtual environment",
     "data/fetch.sh": "downloads; tests/data/fetch_test.py runs it",
