@@ -54,7 +54,7 @@ struct Given {
   EdgeListOptions edges;
   std::string ids = "auto", task = "node_class", header = "auto", node_headers = "auto",
               missing_ids = "error", comment, separator, decimal, missing_labels, impute, columns, without,
-              types, like, weight_column;
+              types, like, weight_column, edge_task = "edge_class";
   bool has_comment = false, has_missing_labels = false, unweighted = false;
   std::shared_ptr<const SplitOptions> splits;
   std::vector<std::string> notes;
@@ -86,6 +86,7 @@ struct Given {
     if (!weight_column.empty()) o.columns.weight = weight_column;
     if (has_comment) o.text.comment = comment;
     check_text(o.text);
+    check_edge_labels(o);
     check_node_files(o.node_files);
     return o;
   }
@@ -109,15 +110,35 @@ struct Given {
       usage_fail("--separator ,: conflicts with --decimal comma");
   }
 
+  void check_edge_labels(EdgeListOptions& o) const {
+    expect_one_of("edge-task", edge_task, {"edge_class", "edge_regression"});
+    o.edge_task = edge_task == "edge_class" ? Task::edge_class : Task::edge_regression;
+    if (o.columns.label.empty()) {
+      if (o.edge_task != Task::edge_class) usage_fail("--edge-task: requires --edge-label COLUMN");
+      return;
+    }
+    if (o.coalesce)
+      usage_fail("--edge-label: conflicts with --coalesce, as equal edges may have different labels");
+    NodeFiles& files = o.node_files;
+    if (!files.labels.empty() || !files.train.empty() || !files.columns.label.empty() || task != "node_class")
+      usage_fail(
+          "--edge-label: conflicts with --labels, --label, --task, --train, --val and --test, as a dataset "
+          "has "
+          "labels of edges or of nodes");
+    if (!files.features.empty()) files.columns.label = "none";
+  }
+
   void check_node_files(NodeFiles& files) const {
     files.headers = header_of("node-headers", node_headers);
     for (Task known : {Task::node_class, Task::node_multilabel, Task::node_regression})
       if (task == name_of(known)) files.task = known;
     if (task != name_of(files.task))
       usage_fail("--task {}: expected node_class, node_multilabel or node_regression", task);
-    const bool labelled = !files.labels.empty() || !files.features.empty();  // or a column of it
+    const bool of_edges = !edges.columns.label.empty();
+    const bool labelled = of_edges || !files.labels.empty() || !files.features.empty();  // or a column of it
     if (files.task != Task::node_class && !labelled) usage_fail("--task: requires --labels or --features");
-    if (has_missing_labels && !labelled) usage_fail("--missing-labels: requires --labels or --features");
+    if (has_missing_labels && !labelled)
+      usage_fail("--missing-labels: requires --labels, --features or --edge-label");
     check_columns(files);
     if (files.headers != Header::find_out && !labelled && files.train.empty())
       usage_fail("--node-headers: requires --features, --labels or --train");
@@ -125,6 +146,7 @@ struct Given {
       usage_fail("--features-by-row, --labels-by-row: require integer ids");
     if (has_missing_labels) {
       if (files.task != Task::node_class) usage_fail("--missing-labels: requires --task node_class");
+      if (edge_task == "edge_regression") usage_fail("--missing-labels: requires --edge-task edge_class");
       files.missing_labels = items_of(missing_labels);
     }
     for (Imputation known : {Imputation::mean, Imputation::median, Imputation::zero})
@@ -135,8 +157,8 @@ struct Given {
       usage_fail("--train, --val, --test: expected all three or none");
     files.split = splits->random();
     if (files.split && !files.train.empty()) usage_fail("--split: conflicts with --train, --val and --test");
-    if (splits->stratified && (!labelled || files.task != Task::node_class))
-      usage_fail("--stratified: requires labels and --task node_class");
+    if (splits->stratified && (!labelled || files.task != Task::node_class || edge_task == "edge_regression"))
+      usage_fail("--stratified: requires labels and --task node_class or --edge-task edge_class");
   }
 
   void check_columns(NodeFiles& files) const {
@@ -205,6 +227,10 @@ Format edges_format(std::shared_ptr<const SplitOptions> splits) {
   add("target", column(o.columns.target), "the same for target ids (target, dst, to, tail, :END_ID, …)");
   add("weight", column(o.columns.weight),
       "column of edge weights (default: one called weight); none: no weights, also of a Matrix Market file");
+  add("edge-label", column(o.columns.label),
+      "column of edge labels, for train_edge; --split then divides the labelled edges");
+  add("edge-task", with_default(arguments->edge_task),
+      "kind of edge labels: edge_class (any text, sorted) or edge_regression (numbers)");
   add("weight-column", column(arguments->weight_column), "older name of --weight");
   add("unweighted", po::bool_switch(&arguments->unweighted), "older name of --weight none");
   add("missing-ids", with_default(arguments->missing_ids),

@@ -1,5 +1,6 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/declared_counts.h>
+#include <adjoint/data/detail/labels.h>
 #include <adjoint/data/import/detail/list_reader.h>
 #include <adjoint/data/import/edge_list.h>
 
@@ -108,6 +109,42 @@ void expect_nodes_listed(const std::string& path, const EdgeListOptions& options
             excerpt(path), nodes, edges);
 }
 
+/// Classes instead of numbers of texts, and the splits of labelled edges.
+void finish_edge_labels(const std::string& path, const EdgeListOptions& options, const LabelTexts& labels,
+                        Dataset& data, std::vector<std::string>& notes) {
+  data.task = options.edge_task;
+  if (data.task == Task::edge_class) {
+    std::vector<int32_t> y = data.edge_y.to_vector<int32_t>();
+    std::vector<const std::string*> used(labels.texts().size());  // without that of a header
+    for (const int32_t label : y)
+      if (label >= 0) used[static_cast<size_t>(label)] = labels.texts()[static_cast<size_t>(label)];
+    std::vector<size_t> place(used.size());
+    for (size_t text = 0, next = 0; text < used.size(); ++text) place[text] = used[text] ? next++ : 0;
+    std::erase(used, nullptr);
+    LabelClasses classes = label_classes(used);
+    for (int32_t& label : y)
+      if (label >= 0) label = classes.class_of[place[static_cast<size_t>(label)]];
+    data.edge_y = Tensor::from(y);
+    data.classes = std::ssize(classes.names);
+    notes.push_back(fmt::format(
+        "labels of edges are {}: {} classes{}{}",
+        classes.order == LabelClasses::Order::text ? "text, alphabetical" : "numbers, in ascending order",
+        data.classes,
+        classes.fractions ? ", some with fractions (--edge-task edge_regression for targets)" : "",
+        labels.note()));
+    if (classes.named) data.class_names = std::move(classes.names);
+  }
+  data.unlabelled = detail::count_unlabelled(data.edge_y);
+  if (data.unlabelled == data.graph.num_edges())
+    data_fail("{}: no labels of edges, expected some", excerpt(path));
+  if (data.unlabelled > 0)
+    notes.push_back(
+        fmt::format("{} of {} edges are without a label", data.unlabelled, data.graph.num_edges()));
+  if (!options.node_files.split) return;
+  data.splits = options.node_files.split->draw(data, path);
+  notes.push_back(options.node_files.split->note(data.splits, "edges"));
+}
+
 }  // namespace
 
 Dataset import_edge_list(const std::string& path, const EdgeListOptions& wanted,
@@ -132,14 +169,16 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& wanted,
   ids.reserve_numbers(layout.kind == NodeIds::Kind::numbers ? options.nodes : 0);
   Dataset data;
   data.undirected = options.undirected;
+  LabelTexts labels(files.missing_labels, [](std::string_view text) { return is_missing(text); });
   const auto finish = [&](ImportedEdges edges) {
     expect_nodes_listed(path, options, ids.size(), edges.size());
     add_listed_nodes(files, options.text, ids, *notes);
     expect_nodes_listed(path, options, ids.size(), edges.size());
     data.graph = edges.graph(path, ids, data.undirected, options.coalesce);
+    data.edge_y = edges.labels();
   };
   if (matrix_market) {
-    if (options.columns.weighted() || !options.columns.source.empty())
+    if (options.columns.weighted() || !options.columns.source.empty() || !options.columns.label.empty())
       source.fail(1, "a Matrix Market file, expected a list with columns to choose from");
     MatrixMarket matrix = read_matrix_market(source, options);
     ids.reserve_numbers(matrix.nodes);
@@ -148,9 +187,15 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& wanted,
                                  excerpt(path), source.found()));
     finish(std::move(matrix.edges));
   } else {
-    finish(read_list(source, layout, options, ids, *notes));
+    finish(read_list(source, layout, options, ids, labels, *notes));
   }
-  read_node_files(files, options.text, ids, data, &reading, *notes);
+  NodeFiles of_nodes = files;
+  if (data.edge_y) {
+    of_nodes.split.reset();
+    of_nodes.missing_labels.reset();
+  }
+  read_node_files(of_nodes, options.text, ids, data, &reading, *notes);
+  if (data.edge_y) finish_edge_labels(path, options, labels, data, *notes);
   ids.move_to(data);
   return data;
 }

@@ -25,6 +25,8 @@ struct EdgeListOptions {
   bool undirected = false;  ///< treat edges as undirected: append reverses
   bool coalesce = false;    ///< merge equal edges, adding weights
   bool drop_self_loops = false;
+  /// With columns.label. edge_class: any text, classes in ascending order; edge_regression: numbers.
+  Task edge_task = Task::edge_class;
   NodeFiles node_files = {};
 };
 
@@ -41,6 +43,10 @@ struct EdgeListOptions {
 /// the second line has a number below a word, or its names are those of source and target, or it is the only
 /// line whose ids occur nowhere else.
 ///
+/// With a column of edge labels the dataset is one of labelled edges; NodeFiles::missing_labels are texts
+/// that mean none (empty, NA, nan, … by default, but not -1), and NodeFiles::split divides the labelled
+/// edges.
+///
 /// `notes`: lines about what was detected ("links.csv: separated by a comma; line 1 taken as header:
 /// src,dst,n; edges from src to dst; passed over: n; ids are names"), and those of read_node_files().
 ///
@@ -53,7 +59,7 @@ struct EdgeListOptions {
 /// first, a missing or invalid id, a weight that is not a finite number, equal edges whose weights overflow
 /// float32, a comment that may be an edge, 2^31 - 1 or more nodes or edges, no edges, numeric ids far larger
 /// than the number of edges; a Matrix Market file that is not square, or whose entries do not match its size
-/// line; and as read_node_files().
+/// line; a column of edge labels with none; and as read_node_files().
 Dataset import_edge_list(const std::string& path, const EdgeListOptions& options,
                          std::vector<std::string>* notes = nullptr);
 

@@ -24,6 +24,11 @@ class ItemNames {
  public:
   explicit ItemNames(const Dataset& data, bool by_row)
       : word_(word_for_split_items(data.task)), count_(num_split_items(data)), ids_(kind_of(data, by_row)) {
+    if (is_of_edges(data.task))
+      data_fail(
+          "{}: task {}, whose splits are of edges, expected a random split: rows of a table are nodes or "
+          "graphs",
+          excerpt(data.name), name_of(data.task));
     if (ids_.kind() == NodeIds::Kind::numbers) {
       ids_.reserve_numbers(count_);
       if (data.order && !is_of_graphs(data.task)) place_ = inverse_order(data.order).to_vector<int32_t>();

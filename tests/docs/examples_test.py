@@ -127,7 +127,7 @@ OTHERWISE = {  # words that mean something else where a quotation begins so
 MEMBERS = {  # of what the text has named before: how such a quotation begins, and how in C++
     "gather(": "file_rows.gather(", "for_blocks(": "file_rows.for_blocks(", "rows(": "features.rows(", "to(": "features.to(",
     "fit(bits": "FeatureQuantization::fit(bits", "fit(kind": "FeatureScaling::fit(kind", "apply(": "scaling.apply(",
-    "predict(": "trained.predict(", "embeddings(": "trained.embeddings(",
+    "predict(": "trained.predict(", "embeddings(": "trained.embeddings(", "attention(": "trained.attention(",
     "Module::to(": "module.to(", "nn::GATConv({": "nn::Model<nn::GATConv> conv({",
 }
 used = set()
