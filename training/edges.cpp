@@ -40,6 +40,10 @@ class LabelledEdges : public SampledBatches<EdgeStepBatch> {
         model_(model),
         train_(chosen(run.examples().train)),
         y_(run.objective().targets()) {}
+  Tensor embeddings() override {
+    const NoGrad no_grad;
+    return over_all_nodes(run_, model_.encoder());
+  }
 
  protected:
   EdgeIndex chosen(const Tensor& edges) const {
@@ -59,8 +63,8 @@ class LabelledEdges : public SampledBatches<EdgeStepBatch> {
   const EdgeIndex train_;
 
  private:
-  Tensor computed() override {
-    return model_.outputs_of_all(over_all_nodes(run_, model_.encoder()), graph());
+  Tensor computed(const Features& x) override {
+    return model_.outputs_of_all(over_all_nodes(run_, model_.encoder(), x), graph());
   }
 
   const Tensor y_;
