@@ -80,31 +80,35 @@ void check_class_scores(const TrainedModel& trained, const PredictOptions& o, co
   const Tensor& y = labels_for(trained.description(), data);
   if (labels_of(trained.task()) == Labels::numbers)
     usage_fail("--class-scores: {} has no classes to score", name_of(trained.task()));
-  if (!y)
-    data_fail("{}: {}/y: missing, --class-scores needs labels", o.data,
-              trained.of_graphs() ? "graphs" : "nodes");
+  if (!y) data_fail("{}: {}/y: missing, --class-scores needs labels", o.data, trained.description().things());
   if (data.task != trained.task() || outputs_of(data) != trained.num_outputs())
     data_fail("{}: {}/y: {} [{}], --class-scores needs the model's task and width, {} [{}]", o.data,
-              trained.of_graphs() ? "graphs" : "nodes", name_of(data.task), outputs_of(data),
-              name_of(trained.task()), trained.num_outputs());
+              trained.description().things(), name_of(data.task), outputs_of(data), name_of(trained.task()),
+              trained.num_outputs());
 }
 
 /// Refuses what this kind of model cannot give.
 void check_requests(const TrainedModel& trained, const PredictOptions& o) {
+  if (!o.attention.empty() && o.batches.evaluation == EvaluationMethod::layers)
+    usage_fail("--attention: requires --evaluation graph");
+  if (trained.of_edges() && !o.nodes.empty())
+    usage_fail("--nodes: {} is a model of edges, whose predictions are written for all of them",
+               trained.origin());
   if (!trained.of_links()) {
     if (!o.pairs.empty() || o.missing_links > 0)
       usage_fail("--{}: {} is a model of {}, expected one of links (train_link)",
                  o.pairs.empty() ? "missing-links" : "pairs", trained.origin(),
-                 trained.of_graphs() ? "graphs" : "nodes");
+                 trained.description().things());
     if (!o.embeddings.empty() && o.batches.evaluation == EvaluationMethod::layers)
       usage_fail("--embeddings: requires --evaluation graph");
     return;
   }
   if (o.class_scores) usage_fail("--class-scores: {} is a model of links, without classes", trained.origin());
-  if (o.pairs.empty() && o.missing_links == 0 && (o.embeddings.empty() || !o.out.empty()))
+  if (o.pairs.empty() && o.missing_links == 0 &&
+      ((o.embeddings.empty() && o.attention.empty()) || !o.out.empty()))
     usage_fail(
         "{} is a model of links, expected --pairs FILE (scores these pairs), --missing-links K (the most "
-        "likely pairs that are no edges) or --embeddings FILE without --out",
+        "likely pairs that are no edges), or --embeddings FILE or --attention FILE without --out",
         trained.origin());
 }
 
@@ -166,6 +170,8 @@ void predict(const PredictOptions& o) {
   if (!o.embeddings.empty() && !trained.of_links())  // prepares edges and features itself
     embeddings = trained.of_graphs() ? trained.embeddings(data.graph, data.graph_offsets, data.x)
                                      : trained.embeddings(data.graph, data.x);
+  if (!o.attention.empty())
+    write_attention(o.attention, "predict", data, trained.attention(data.graph, data.x), o.escape_formulas);
   take_edge_inputs(data, o.data, trained.description().edges, trained.model().edge_support(),
                    trained.options().model);
   const Tensor nodes =
@@ -201,8 +207,7 @@ void predict(const PredictOptions& o) {
   if (o.class_scores) report.emplace(report_of(trained, data, output));
   if (report && (!o.quiet || !o.json))
     report->print(fmt::format("On the {} {} {}:", report->examples(),
-                              data.splits.empty() ? "labelled" : "test",
-                              trained.of_graphs() ? "graphs" : "nodes"));
+                              data.splits.empty() ? "labelled" : "test", trained.description().things()));
   if (!o.json) return;
   const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   fmt::print(R"({{"app": "predict", "dataset": {}, "model": {}, "device": {}, "nodes": {}, "task": "{}", )"

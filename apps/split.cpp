@@ -133,7 +133,7 @@ void split(int argc, char** argv) {
               excerpt(o.in), data.splits.size(), excerpt(o.in));
   std::vector<std::string> notes;
   const std::vector<Split> splits = new_splits(data, o, notes);
-  save_splits(o.in, splits, o.out);
+  save_splits(o.in, listed_splits(data, splits), o.out);
   for (const std::string& note : notes) fmt::print("{}\n", note);
   if (!data.splits.empty())
     fmt::print("{} the splits of {} ({})\n", in_place ? "instead of" : "without", printable(o.in),

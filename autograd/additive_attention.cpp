@@ -1,6 +1,9 @@
+#include <adjoint/autograd/activation.h>
 #include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/attention_weights.h>
 #include <adjoint/autograd/detail/attention.h>
 #include <adjoint/autograd/detail/epilogue.h>
+#include <adjoint/autograd/index.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/kernels/attention/gat.h>
@@ -83,6 +86,12 @@ Var gat_attention(const Relation& relation, const Var& x, const Var& source, con
   const auto edge_terms = [accumulator](const Tensor& attr, const Tensor& weight) {
     return attr ? detail::product_of(attr.to(accumulator), weight.to(accumulator)) : Tensor();
   };
+  detail::record_attention(relation, heads, options.edge_attr.value_or_absent(),
+                           [&](const detail::EdgePart& part) {
+                             Var e = index_select(Var(r), part.src) + index_select(Var(l), part.dst);
+                             if (part.attr) e = e + Var(edge_terms(part.attr, options.edge_weight.value()));
+                             return leaky_relu(e, slope).value();
+                           });
   const kernels::AttentionDropout dropout = detail::attention_dropout(options);
   const bool featured = static_cast<bool>(options.edge_attr);
   const auto tiles = kernels::choose_attention_tiles(op, detail::by_target(relation).csr,
@@ -209,6 +218,16 @@ Var gatv2_attention(const Relation& relation, const Var& x_dst, const Var& x_src
       {.heads = heads, .width = width, .gathered = 2, .features = x_src.dtype(), .gatv2 = true});
   const DType accumulator = accumulator_dtype(x_src.dtype());
   const bool featured = static_cast<bool>(options.edge_attr);
+  detail::record_attention(
+      relation, heads, options.edge_attr.value_or_absent(), [&](const detail::EdgePart& part) {
+        Var sum = index_select(cast(Var(x_src.value()), DType::f32), part.src) +
+                  index_select(cast(Var(x_dst.value()), DType::f32), part.dst);
+        if (part.attr)
+          sum = sum +
+                Var(detail::product_of(part.attr.to(DType::f32), options.edge_weight.value().to(DType::f32))
+                        .reshape(sum.shape()));
+        return head_dot(leaky_relu(sum, slope), cast(Var(att.value()), DType::f32)).value();
+      });
   const kernels::AttentionDropout dropout = detail::attention_dropout(options);
   Tensor o = Tensor::empty({relation.num_dst(), heads, width}, x_src.dtype(), x_src.device());
   Tensor o_rows = detail::as_matrix(o);

@@ -1,4 +1,9 @@
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/attention_weights.h>
 #include <adjoint/autograd/detail/attention.h>
+#include <adjoint/autograd/index.h>
+#include <adjoint/autograd/reduce.h>
+#include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/kernels/attention/dot_attention.h>
 #include <adjoint/kernels/attention/head_product.h>
@@ -19,6 +24,17 @@ Tensor head_product_of(const Tensor& x, const Tensor& weight, int64_t heads, boo
       Tensor::empty({x.size(0), turned ? heads * weight.size(0) : weight.size(1)}, x.dtype(), x.device());
   kernels::head_product({.x = x, .weight = weight, .heads = heads, .turned = turned, .y = y});
   return y;
+}
+
+/// Records softmax_j(scale ⟨q_i, k_j + w_ij⟩) for q and k [N, H D].
+void record_dots(const Relation& relation, const Tensor& q, const Tensor& k, int64_t heads, float scale,
+                 const Tensor& attr = {}, const Tensor& weight = {}) {
+  detail::record_attention(relation, heads, attr, [&](const detail::EdgePart& part) {
+    Var keys = index_select(Var(k.to(DType::f32)), part.src);
+    if (part.attr) keys = keys + Var(detail::product_of(part.attr.to(DType::f32), weight.to(DType::f32)));
+    const Var products = index_select(Var(q.to(DType::f32)), part.dst) * keys;
+    return (sum(reshape(products, {part.src.numel(), heads, q.size(1) / heads}), 2) * scale).value();
+  });
 }
 
 }  // namespace
@@ -44,6 +60,8 @@ Var dot_attention(const Relation& relation, const Var& q, const Var& k, const Va
                                                       .drops = dropout.drops(),
                                                       .edge_features = featured});
   const Tensor q_rows = detail::as_matrix(q.value());
+  record_dots(relation, q_rows, detail::as_matrix(k.value()), heads, scale,
+              options.edge_attr.value_or_absent(), options.edge_weight.value_or_absent());
   Tensor o = Tensor::empty({relation.num_dst(), heads, width}, q.dtype(), q.device());
   Tensor o_rows = detail::as_matrix(o), o_attr;
   Tensor lse = detail::head_terms(relation.num_dst(), heads, q_rows);
@@ -171,6 +189,7 @@ Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
   Tensor o = Tensor::empty_like(x.value()), o_attr, lse = detail::head_terms(x.size(0), 1, x.value());
   {
     const Directions parts(x.value(), beta.value(), accumulator);
+    record_dots(relation, parts.query, parts.direction, 1, 1.0f);
     kernels::dot_attention({.a = detail::by_target(relation),
                             .tiles = tiles.get(),
                             .heads = 1,

@@ -1,4 +1,4 @@
-# cmake --install: library, headers, programs, and what find_package(adjoint) reads.
+# cmake --install: library, headers, programs, and what find_package(adjoint) and pkg-config read.
 
 include(CMakePackageConfigHelpers)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)  # else programs: AdjointPackage.cmake has them apart
@@ -36,3 +36,22 @@ configure_package_config_file(cmake/adjointConfig.cmake.in adjointConfig.cmake I
 write_basic_package_version_file(adjointConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/adjointConfig.cmake" "${PROJECT_BINARY_DIR}/adjointConfigVersion.cmake"
   cmake/FindOneDNN.cmake cmake/FindMETIS.cmake cmake/FindLibZip.cmake DESTINATION "${package_dir}")
+
+# Moves with the installed files. As in adjointConfig.cmake, a static library leaves linking what it uses to the program,
+# here also that of C.
+set(pc_libraries)
+if(library_type STREQUAL "STATIC_LIBRARY")
+  set(pc_libraries ${HDF5_C_LIBRARIES} ${METIS_LIBRARY} ${LibZip_LIBRARY} ${ZLIB_LIBRARIES} -lyaml-cpp -lprotobuf-lite)
+  if(ADJOINT_WITH_ONEDNN)
+    list(APPEND pc_libraries ${OneDNN_LIBRARY})
+  endif()
+  if(ADJOINT_WITH_CUDA)
+    list(APPEND pc_libraries "-L${CUDAToolkit_LIBRARY_DIR}" -lcublasLt -lcublas -lcudart)
+  endif()
+  list(APPEND pc_libraries -lstdc++ -lm -lpthread -ldl)
+  list(REMOVE_DUPLICATES pc_libraries)
+  list(JOIN pc_libraries " " pc_libraries)
+endif()
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" OUTPUT_VARIABLE pc_prefix)
+configure_file(cmake/adjoint.pc.in adjoint.pc @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/adjoint.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -15,7 +15,10 @@ function(adjoint_part name)
   add_library(${name} ${sources})
   target_include_directories(${name} PUBLIC "$<BUILD_INTERFACE:${ADJOINT_INCLUDE_DIR}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
   # Position independent, for shared objects that link the library (python/). Calls within a file stay direct.
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  # A shared library (BUILD_SHARED_LIBS) has the same objects: ccache finds those of a static one. Its parts are found
+  # beside each other.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON DEFINE_SYMBOL "" INSTALL_RPATH "$ORIGIN"
+    VERSION "${PROJECT_VERSION}" SOVERSION "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")
   target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>")
   target_compile_features(${name} PUBLIC cxx_std_20)
   target_link_libraries(${name}

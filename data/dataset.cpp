@@ -10,16 +10,17 @@ extern const unsigned char adjoint_data_demo_end[];
 namespace adj {
 
 std::string_view name_of(Task task) {
-  constexpr std::string_view kNames[] = {"node_class",  "node_multilabel",  "node_regression",
-                                         "graph_class", "graph_regression", "none"};
+  constexpr std::string_view kNames[] = {
+      "node_class",       "node_multilabel", "node_regression", "graph_class",
+      "graph_regression", "edge_class",      "edge_regression", "none"};
   return kNames[static_cast<size_t>(task)];
 }
 
 int64_t Dataset::num_classes() const {
-  const Tensor& labels = graph_y ? graph_y : y;
+  const Tensor& known = graph_y ? graph_y : is_of_edges(task) ? edge_y : y;
   if (classes > 0) return classes;
-  if (!labels) return 0;
-  return labels.dims() == 2 ? labels.size(1) : 1;
+  if (!known) return 0;
+  return known.dims() == 2 ? known.size(1) : 1;
 }
 
 void Dataset::use_split(size_t k) {
@@ -48,7 +49,7 @@ Dataset Dataset::to(Device device) const {
   Dataset moved = *this;
   static_cast<ItemTable&>(moved) = ItemTable::to(device);
   moved.graph = graph.to(device);
-  for (Tensor* tensor : {&moved.graph_offsets, &moved.graph_y, &moved.part, &moved.order})
+  for (Tensor* tensor : {&moved.graph_offsets, &moved.graph_y, &moved.edge_y, &moved.part, &moved.order})
     *tensor = tensor->to(device);
   return moved;
 }

@@ -21,6 +21,7 @@ struct Dataset : ItemTable {
   FeatureEncoder attr_encoder;
   Tensor graph_offsets;  ///< int64 [G + 1] for a file with many graphs, optional
   Tensor graph_y;        ///< as y, per graph
+  Tensor edge_y;         ///< as y, by edge number: no input of any model
   Tensor part;           ///< int32 [N], 0 to N - 1: a node partition (graph/order/partition.h), optional
   Tensor order;          ///< int32 [N] for reordered nodes: node i is node order[i] of the original dataset
                          ///< (data/reordered.h); absent in the original order
@@ -29,8 +30,9 @@ struct Dataset : ItemTable {
   /// Number of classes, or of columns of y.
   int64_t num_classes() const;
   Device device() const { return graph.device(); }
-  /// Labels of the task's graphs or nodes.
-  const Tensor& labels() const { return is_of_graphs(task) ? graph_y : y; }
+  /// Labels of the task's nodes, graphs or edges.
+  const Tensor& labels() const { return is_of_graphs(task) ? graph_y : is_of_edges(task) ? edge_y : y; }
+  Tensor& labels() { return is_of_graphs(task) ? graph_y : is_of_edges(task) ? edge_y : y; }
   /// Sets train, val and test. Throws if split k does not exist.
   void use_split(size_t k);
   /// The first split; without splits empty selections, since without indices a loss uses all rows.

@@ -57,8 +57,8 @@ void DatasetReader::read_task() {
   const std::string_view prefix = edges_ ? "edge_" : "node_";
   std::vector<std::string> known;
   for (Task task : {Task::node_class, Task::node_multilabel, Task::node_regression, Task::graph_class,
-                    Task::graph_regression, Task::none}) {
-    if (typed_ && is_of_graphs(task)) continue;
+                    Task::graph_regression, Task::edge_class, Task::edge_regression, Task::none}) {
+    if (typed_ && (is_of_graphs(task) || is_of_edges(task))) continue;
     std::string name(name_of(task));
     if (name.starts_with("node_")) name.replace(0, 5, prefix);
     if (text == name) {
@@ -73,9 +73,7 @@ void DatasetReader::read_task() {
 }
 
 void DatasetReader::read_classes() {
-  if (data_.task != Task::node_class && data_.task != Task::graph_class &&
-      !file_.has_attribute("", "num_classes"))
-    return;
+  if (!has_classes(data_.task) && !file_.has_attribute("", "num_classes")) return;
   const int64_t classes = file_.integer("", "num_classes");
   if (classes < 0 || classes > kLargest)
     file_.fail("attribute num_classes", "{}, expected 0 to {}", classes, kLargest);

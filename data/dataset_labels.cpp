@@ -26,13 +26,13 @@ int64_t count_unlabelled(const Tensor& y) {
 }
 
 void DatasetReader::read_labels() {
-  const std::string wanted = of_graphs() ? "graphs/y" : "nodes/y";
+  const std::string wanted = detail::labels_path(data_.task);
   if (data_.task != Task::none && !file_.has(wanted))
     problems_.say(wanted, "missing, expected for task {}", name_of(data_.task));
-  if (file_.has("nodes/y"))
-    data_.y = read_labels_of("nodes/y", nodes_, of_graphs() ? Task::none : data_.task);
+  if (file_.has("nodes/y")) data_.y = read_labels_of("nodes/y", nodes_, task_of("nodes/y"));
   if (file_.has("graphs/y") && graphs_)
-    data_.graph_y = read_labels_of("graphs/y", graphs_, of_graphs() ? data_.task : Task::none);
+    data_.graph_y = read_labels_of("graphs/y", graphs_, task_of("graphs/y"));
+  if (file_.has("edges/y")) data_.edge_y = read_labels_of("edges/y", num_edges_, task_of("edges/y"));
   const Tensor& y = data_.labels();
   if (y && data_.task != Task::none) data_.unlabelled = count_unlabelled(y);
   if (sound({wanted, "attribute num_classes"})) check_classes(y);
@@ -54,7 +54,7 @@ void DatasetReader::check_classes(const Tensor& y) {
 
 Tensor DatasetReader::read_labels_of(const std::string& path, std::optional<int64_t> rows, Task task) {
   const int64_t length = extent(path, rows);
-  if (task == Task::node_class || task == Task::graph_class)
+  if (has_classes(task))
     return values_.indices(path, length, sound({"attribute num_classes"}) ? data_.classes : kLargest, -1);
   const std::string rows_text = length == kAny ? "*" : std::to_string(length);
   Tensor y;
@@ -88,7 +88,7 @@ std::vector<std::string> DatasetReader::names_at(const std::string& path, int64_
 }
 
 void DatasetReader::read_class_names() {
-  const bool known = sound({"attribute num_classes", "nodes/y", "graphs/y"});
+  const bool known = sound({"attribute num_classes", "nodes/y", "graphs/y", "edges/y"});
   data_.class_names =
       names_at(class_names_path(data_.task), known ? expected_class_names(data_) : kAny, "class");
 }

@@ -53,7 +53,8 @@ class Expectation {
                                             {"nodes/order", &data_.order, nodes_},
                                             {"nodes/id", &data_.node_ids, nodes_},
                                             {"nodes/time", &data_.times, nodes_},
-                                            {"nodes/name_offsets", &data_.node_name_offsets, nodes_ + 1}})
+                                            {"nodes/name_offsets", &data_.node_name_offsets, nodes_ + 1},
+                                            {"edges/y", &data_.edge_y, edges_}})
       if (*list && (list->dims() == 0 || list->size(0) != rows))
         fail(place, "{}, expected {} rows", list->str(), rows);
     if (!lists_nodes() && nodes_ > most_bare_nodes(edges_))
@@ -154,9 +155,11 @@ class Expectation {
 
   void check_labels() const {
     if (data_.task != Task::none && !labels())
-      fail(of_graphs() ? "graphs/y" : "nodes/y", "missing, expected for task {}", name_of(data_.task));
-    check_labels("nodes/y", data_.y, nodes_, of_graphs() ? Task::none : data_.task);
-    check_labels("graphs/y", data_.graph_y, graphs(), of_graphs() ? data_.task : Task::none);
+      fail(labels_path(data_.task), "missing, expected for task {}", name_of(data_.task));
+    for (const auto& [place, y, rows] : {std::tuple("nodes/y", &data_.y, nodes_),
+                                         {"graphs/y", &data_.graph_y, graphs()},
+                                         {"edges/y", &data_.edge_y, edges_}})
+      check_labels(place, *y, rows, place == labels_path(data_.task) ? data_.task : Task::none);
     const int64_t used = !labels()                        ? 0
                          : labels().dtype() == DType::i32 ? ClassLabels(labels().to(Device::cpu())).used
                          : labels().dims() == 2           ? labels().size(1)
@@ -168,7 +171,7 @@ class Expectation {
 
   void check_labels(std::string_view place, const Tensor& y, int64_t rows, Task task) const {
     if (!y) return;
-    const bool numbered = task == Task::node_class || task == Task::graph_class;
+    const bool numbered = has_classes(task);
     if (y.dims() < 1 || y.dims() > (numbered ? 1 : 2) || y.size(0) != rows ||
         (task != Task::none && (y.dtype() == DType::i32) != numbered))
       fail(place, "{}, expected [{}{}] of task {}", y.str(), rows, numbered ? "] classes, int32" : ", *]",
@@ -228,7 +231,7 @@ class Expectation {
 
   void check_split(size_t k) const {
     const Split& split = data_.splits[k];
-    const int64_t members = of_graphs() ? graphs() : nodes_;
+    const int64_t members = of_graphs() ? graphs() : is_of_edges(data_.task) ? edges_ : nodes_;
     const Tensor y = labels() ? labels().to(Device::cpu()) : Tensor();
     std::vector<bool> seen(static_cast<size_t>(members));
     for (const auto& [part, index] :

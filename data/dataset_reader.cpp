@@ -18,7 +18,7 @@ H5Reader::Wanted words(const char* text) {
 const H5Reader::Wanted detail::kSchema = words(
     "@format @version @name @num_nodes @num_classes @task @undirected "
     "edges/src edges/dst edges/weight edges/attr edges/attr_names edges/attr_names_offsets "
-    "edges/attr_encoder edges/time "
+    "edges/attr_encoder edges/time edges/y edges/class_names edges/class_names_offsets "
     "nodes/x nodes/x_indptr nodes/x_indices nodes/x_data nodes@x_cols nodes/x_names nodes/x_names_offsets "
     "nodes/x_encoder "
     "nodes/y nodes/part nodes/order nodes/time "
@@ -52,6 +52,7 @@ Dataset detail::DatasetReader::read() {
   read_class_names();
   read_nodes();
   read_splits();
+  number_edges();
   remove_invalid();
   problems_.finish();
   return std::move(data_);
@@ -89,6 +90,7 @@ void detail::DatasetReader::remove_invalid() {
   // Labels with single errors were still needed to find unlabelled nodes.
   if (problems_.in("nodes/y")) data_.y = {};
   if (problems_.in("graphs/y")) data_.graph_y = {};
+  if (problems_.in("edges/y")) data_.edge_y = {};
   if (problems_.in("graphs/offsets")) data_.graph_offsets = {};
   if (problems_.in("nodes/part")) data_.part = {};
   if (problems_.in("nodes/order")) data_.order = {};

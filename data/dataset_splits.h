@@ -9,7 +9,7 @@
 
 namespace adj {
 
-/// Random splits of all labelled nodes or graphs.
+/// Random splits of all labelled nodes, graphs or edges.
 struct RandomSplits {
   SplitFractions fractions = {.val = 0.2, .test = 0.2};
   uint64_t seed = 0;        ///< of the first; split k has seed + k
@@ -20,16 +20,22 @@ struct RandomSplits {
   /// Throws DataError "PLACE: …" for an empty part, and for stratification without classes.
   std::vector<Split> draw(const Tensor& labels, int64_t items, const std::string& place,
                           std::string_view word = "nodes") const;
-  /// The same for the nodes or graphs of a dataset.
+  /// The same for the nodes, graphs or edges of a dataset. In a symmetric graph all edges between two nodes
+  /// are in one part: an edge and its reverse say the same.
   std::vector<Split> draw(const Dataset& data, const std::string& place) const;
   /// "split by seed 0, stratified: 60 nodes to train, 20 to validate, 20 to test", for a summary.
   std::string note(const std::vector<Split>& splits, std::string_view items) const;
+
+ private:
+  std::vector<Split> draw_both_ways(const Dataset& data, const std::string& place) const;
 };
 
-/// Number of nodes, or of graphs for their tasks: what splits select.
+/// Number of nodes, or of graphs or edges for their tasks: what splits select.
 int64_t num_split_items(const Dataset& data);
-/// "nodes" or "graphs".
+/// "nodes", "graphs" or "edges", also the group of the schema that has the labels.
 std::string_view word_for_split_items(Task task);
+/// Splits as in the file from which `data` was read: edges by their position there, not by number.
+std::vector<Split> listed_splits(const Dataset& data, std::vector<Split> splits);
 
 /// Writes the dataset file `in` with these splits instead of its own to `out`, which may be the same file and
 /// is replaced when complete. All else stays as it is, also what is not part of the schema. `in` is a file

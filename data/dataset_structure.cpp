@@ -1,4 +1,5 @@
 #include <adjoint/data/detail/dataset_reader.h>
+#include <adjoint/graph/order/orders.h>
 
 #include <algorithm>
 
@@ -27,6 +28,7 @@ void DatasetReader::read_edges() {
   if (paired && data_.graph_offsets && sound({"graphs/offsets"})) check_graphs_apart(src, dst);
 
   const int64_t edges = paired ? src.numel() : kAny;
+  if (paired) num_edges_ = edges;
   Tensor weight;
   if (file_.has("edges/weight")) weight = values_.floats("edges/weight", {edges});
   EdgeAttributes attributes;
@@ -41,6 +43,17 @@ void DatasetReader::read_edges() {
   for (const std::string_view name : {"attr", "time"})
     if (!sound({fmt::format("edges/{}", name)})) attributes.erase(attributes.find(name));
   data_.graph = Graph::from_coo(*nodes_, src, dst, weight, attributes);
+}
+
+void DatasetReader::number_edges() {
+  const Tensor listed = data_.graph ? data_.graph.input_order() : Tensor();  // of each edge number
+  if (!listed) return;
+  if (data_.edge_y) data_.edge_y = gather_edges(data_.edge_y, listed);
+  if (!of_edges()) return;
+  const Tensor number = inverse_order(listed);
+  for (Split& split : data_.splits)
+    for (Tensor* part : {&split.train, &split.val, &split.test}) *part = gather_edges(number, *part);
+  data_.use_first_split();
 }
 
 void DatasetReader::check_graphs_apart(const Tensor& src, const Tensor& dst) {

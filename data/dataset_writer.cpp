@@ -100,6 +100,7 @@ void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
 
   write_column_names(file, "edges/attr", dataset.attr_names, dataset.attr_encoder);
   detail::write_items(file, dataset);
+  if (dataset.edge_y) file.write("edges/y", dataset.edge_y);
   if (dataset.part) file.write("nodes/part", dataset.part);
   if (dataset.order) file.write("nodes/order", dataset.order);
   if (dataset.graph_offsets) file.write("graphs/offsets", dataset.graph_offsets);

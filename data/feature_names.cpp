@@ -131,7 +131,7 @@ void match_classes(Dataset& data, const std::string& file, const std::vector<std
   const std::vector<std::string>& found = data.class_names;
   if (expected.empty() || found.empty() || expected == found) return;
   const NameMatch match(found, expected);  // order: the model's number of each class of the dataset
-  Tensor& y = is_of_graphs(data.task) ? data.graph_y : data.y;
+  Tensor& y = data.labels();
   if (!y || y.dims() != 1)
     data_fail("{}: columns of labels {}, expected those of {}: {}", file, quoted(found), origin,
               quoted(expected));

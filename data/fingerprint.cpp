@@ -55,6 +55,10 @@ std::string fingerprint(const Dataset& data) {
   }
   for (const Tensor& tensor : {data.y, data.train, data.val, data.test, data.graph_offsets, data.graph_y})
     hash.add(tensor);
+  if (data.edge_y) {
+    hash.add(std::string_view("edge_y"));
+    hash.add(edges, data.edge_y);
+  }
   // Added later: datasets without these keep their fingerprints in old checkpoints.
   for (const auto& [name, tensor] : {std::pair("part", data.part), std::pair("order", data.order)}) {
     if (!tensor) continue;

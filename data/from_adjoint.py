@@ -55,7 +55,7 @@ def opened(path, format, versions):
 def read_dataset(path):
     """A dataset as numpy arrays: name, task, num_nodes, num_classes, undirected, edge_index int64 [2, M], and if present
     edge_weight, edge_attr, x (or x_indptr, x_indices, x_data, x_cols), y, splits (a list of {train, val, test} of
-    indices), graph_offsets, graph_y, node_ids, node_names, class_names, feature_names. Throws DataError, OSError."""
+    indices), graph_offsets, graph_y, edge_y, node_ids, node_names, class_names, feature_names. Throws DataError, OSError."""
     with opened(path, "adjoint.graph", (1,)) as file:
         def values(place):
             try:
@@ -72,16 +72,17 @@ def read_dataset(path):
                 "edge_index": np.stack([values("edges/src"), values("edges/dst")]).astype(np.int64)}
         for key, place in (("edge_weight", "edges/weight"), ("edge_attr", "edges/attr"), ("x", "nodes/x"), ("y", "nodes/y"),
                            ("x_indptr", "nodes/x_indptr"), ("x_indices", "nodes/x_indices"), ("x_data", "nodes/x_data"),
-                           ("graph_offsets", "graphs/offsets"), ("graph_y", "graphs/y"), ("node_ids", "nodes/id")):
+                           ("graph_offsets", "graphs/offsets"), ("graph_y", "graphs/y"), ("edge_y", "edges/y"),
+                           ("node_ids", "nodes/id")):
             if place in file:
                 data[key] = values(place)
         if "x_indptr" in data:
             data["x_cols"] = int(file["nodes"].attrs["x_cols"])
-        group = "graphs" if of_graphs(data) else "nodes"
+        group = "graphs" if of_graphs(data) else "edges" if of_edges(data) else "nodes"
         for key, place in (("node_names", "nodes/name"), ("class_names", f"{group}/class_names"), ("feature_names", "nodes/x_names")):
             if place in file:
                 data[key] = texts(values(place), values(f"{place}_offsets"))
-        rows = len(data["graph_offsets"]) - 1 if data["task"].startswith("graph_") else data["num_nodes"]
+        rows = len(data["graph_offsets"]) - 1 if of_graphs(data) else data["edge_index"].shape[1] if of_edges(data) else data["num_nodes"]
         data["splits"] = []
         while (group := f"splits/{len(data['splits'])}" if data["splits"] else "splits") in file and f"{group}/train" in file:
             parts = {part: values(f"{group}/{part}") for part in PARTS}
@@ -106,7 +107,8 @@ def check_read(data, path, rows):
             [(f"splits: {part}", index, rows) for split in data["splits"] for part, index in split.items()]:
         if index.size and not 0 <= index.min() <= index.max() < limit:
             raise DataError(f"{path}: {place}: {index.min()} to {index.max()}, expected 0 to {limit - 1}")
-    for place, length in (("x", nodes), ("y", nodes), ("node_ids", nodes), ("node_names", nodes), ("x_indptr", nodes + 1)):
+    for place, length in (("x", nodes), ("y", nodes), ("node_ids", nodes), ("node_names", nodes), ("x_indptr", nodes + 1),
+                          ("edge_y", data["edge_index"].shape[1])):
         if place in data and len(data[place]) != length:
             raise DataError(f"{path}: {place}: {len(data[place])} rows, expected {length}")
 
@@ -139,6 +141,10 @@ def of_graphs(data):
     return data["task"].startswith("graph_")
 
 
+def of_edges(data):
+    return data["task"].startswith("edge_")
+
+
 def wide(labels):
     """In torch's types: classes int64, numbers float32."""
     return None if labels is None else labels.astype(np.int64 if labels.dtype.kind in "iu" else np.float32)
@@ -163,7 +169,7 @@ def graph_parts(data):
 
 def to_pyg(source, sparse=False):
     """A torch_geometric Data of a file (or of what read_dataset gave), with masks train_mask, val_mask, test_mask ([N, K] for K
-    splits), n_id if nodes have ids, and x dense, or with `sparse` a torch.sparse_csr if the file stores it sparse. A list of Data
+    splits; of labelled edges edge_y, edge_train_mask, …), n_id if nodes have ids, and x dense, or with `sparse` a torch.sparse_csr if the file stores it sparse. A list of Data
     for a file of many graphs; masks of graphs are then [1] or [1, K], so that a Batch stacks them like y."""
     import torch
     from torch_geometric.data import Data
@@ -173,10 +179,12 @@ def to_pyg(source, sparse=False):
         raise ValueError("to_pyg: many graphs have dense features, expected sparse=False")
     tensor = lambda value: torch.from_numpy(np.ascontiguousarray(value)) if isinstance(value, np.ndarray) else value
     parts, graph_y = graph_parts(data), wide(data.get("graph_y"))
-    chosen = masks(data["splits"], len(parts) if of_graphs(data) else data["num_nodes"])
+    chosen = masks(data["splits"], len(parts) if of_graphs(data) else data["edge_index"].shape[1] if of_edges(data) else data["num_nodes"])
+    of_nodes = not of_graphs(data) and not of_edges(data)
     node = {"x": None if sparse else dense(data), "y" if graph_y is None else "node_y": labels_of(data), "n_id": data.get("node_ids"),
-            "node_names": data.get("node_names"), **({} if of_graphs(data) else chosen)}
-    edge = {"edge_weight": data.get("edge_weight"), "edge_attr": data.get("edge_attr")}
+            "node_names": data.get("node_names"), **(chosen if of_nodes else {})}
+    edge = {"edge_weight": data.get("edge_weight"), "edge_attr": data.get("edge_attr"), "edge_y": wide(data.get("edge_y")),
+            **({f"edge_{name}": mask for name, mask in chosen.items()} if of_edges(data) else {})}
     whole = {"y": graph_y, **(chosen if of_graphs(data) else {})}
     result = []
     for g, (a, b, positions) in enumerate(parts):
@@ -194,15 +202,16 @@ def to_pyg(source, sparse=False):
 
 def to_dgl(source):
     """A DGLGraph of a file (or of what read_dataset gave): ndata feat, label, train_mask, val_mask, test_mask ([N, K] for K
-    splits), edata weight, feat. (graphs, {"label": [G], "train": indices, ...}) for a file of many graphs."""
+    splits; of labelled edges in edata), edata weight, feat, label. (graphs, {"label": [G], "train": indices, ...}) for a file of many graphs."""
     import dgl
     import torch
     data = as_read(source)
     tensor = lambda value: torch.from_numpy(np.ascontiguousarray(value))
     src, dst = data["edge_index"]
     node = {"feat": dense(data), "label": labels_of(data), "_ID": data.get("node_ids")}
-    node.update(masks(data["splits"], data["num_nodes"]) if not of_graphs(data) else {})
-    edge = {"weight": data.get("edge_weight"), "feat": data.get("edge_attr")}
+    edge = {"weight": data.get("edge_weight"), "feat": data.get("edge_attr"), "label": wide(data.get("edge_y"))}
+    if not of_graphs(data):
+        (edge if of_edges(data) else node).update(masks(data["splits"], len(src) if of_edges(data) else data["num_nodes"]))
     graphs = []
     for a, b, positions in graph_parts(data):
         graph = dgl.graph((tensor(src[positions] - a), tensor(dst[positions] - a)), num_nodes=int(b - a))
@@ -220,14 +229,15 @@ def to_dgl(source):
 def to_networkx(source):
     """A NetworkX graph of a file (or of what read_dataset gave), with its nodes' names: undirected if every edge exists in both
     directions with one weight, a multigraph if edges are parallel. Node attributes x (a list), y, and split (train, val, test
-    or None; a list of them for several), edge attributes weight and attr. A list of graphs, each with graph["y"], for a file of
+    or None; a list of them for several), edge attributes weight, attr, y, and
+    split (train, val, test or "") of labelled edges. A list of graphs, each with graph["y"], for a file of
     many graphs."""
     import networkx
     data = as_read(source)
     x, y, graph_y = dense(data), data.get("y"), data.get("graph_y")
     names = data.get("node_names") or (data["node_ids"].tolist() if "node_ids" in data else range(data["num_nodes"]))
     parts = None
-    if data["splits"] and not of_graphs(data):
+    if data["splits"] and not of_graphs(data) and not of_edges(data):
         parts = [[None] * len(data["splits"]) for _ in names]
         for k, split in enumerate(data["splits"]):
             for part, index in split.items():
@@ -236,8 +246,14 @@ def to_networkx(source):
     graphs = []
     for g, (a, b, positions) in enumerate(graph_parts(data)):
         src, dst = data["edge_index"][:, positions]
-        values = {key: data[name][positions] for key, name in (("weight", "edge_weight"), ("attr", "edge_attr")) if name in data}
-        rows = np.column_stack([np.zeros((len(src), 0)), *values.values()])
+        values = {key: data[name][positions] for key, name in (("weight", "edge_weight"), ("attr", "edge_attr"), ("y", "edge_y"))
+                  if name in data}
+        if of_edges(data):
+            for k, split in enumerate(data["splits"]):
+                values["split" if k == 0 else f"split{k}"] = part = np.full(len(data["edge_index"][0]), "", object)
+                for name, index in split.items():
+                    part[index] = name
+        rows = np.column_stack([np.zeros((len(src), 0)), *(value for value in values.values() if value.dtype != object)])
         undirected = data["undirected"] and both_ways(src, dst, rows)
         if undirected:
             once = np.flatnonzero(src <= dst)
@@ -254,7 +270,7 @@ def to_networkx(source):
                 attributes["y"] = y[a + k].tolist()
             if parts is not None:
                 attributes["split"] = parts[a + k][0] if len(parts[a + k]) == 1 else parts[a + k]
-        graph.add_edges_from((local[s - a], local[d - a], {key: value[e].tolist() for key, value in values.items()})
+        graph.add_edges_from((local[s - a], local[d - a], {key: value[e].tolist() if hasattr(value[e], "tolist") else value[e] for key, value in values.items()})
                              for e, (s, d) in enumerate(zip(src.tolist(), dst.tolist())))
         if graph_y is not None:
             graph.graph["y"] = graph_y[g].tolist()
@@ -276,24 +292,26 @@ def both_ways(src, dst, rows):
 
 def read_predictions(path):
     """{"prediction", "probability" and "score" (logits) if present, "task", "program", "dataset"} of a file of predictions
-    (docs/programs.md), for N nodes or graphs: int32 [N] and float32 [N, C] of classes, uint8 and float32 [N, T] of several
+    (docs/programs.md), for N nodes, graphs or edges (with "src" and "dst"): int32 [N] and float32 [N, C] of classes, uint8 and float32 [N, T] of several
     labels, float32 [N, T] of regression. Pairs of nodes have "src", "dst", "score", and "label" or "probability";
     embeddings "embedding" [N, width]; chosen nodes or graphs their "number". With names,
     "class_names", and "node_names" or "node_ids". Throws DataError, OSError."""
     with opened(path, "adjoint.prediction", (1,)) as file:
         found = {key: str(file.attrs[key]) for key in ("task", "program", "dataset") if key in file.attrs}
-        for key, place in (("class_names", "nodes/class_names"), ("class_names", "graphs/class_names"), ("node_names", "nodes/name")):
+        for key, place in (("class_names", "nodes/class_names"), ("class_names", "graphs/class_names"),
+                           ("class_names", "edges/class_names"), ("node_names", "nodes/name")):
             if place in file:
                 found[key] = texts(file[place][...], file[f"{place}_offsets"][...])
         if "nodes/id" in file:
             found["node_ids"] = file["nodes/id"][...]
         for place, needed, keys in (("nodes", "prediction", ("prediction", "probability", "score", "number")),
                                     ("graphs", "prediction", ("prediction", "probability", "score", "number")),
+                                    ("edges", "prediction", ("src", "dst", "prediction", "probability", "score")),
                                     ("nodes", "embedding", ("embedding", "number")), ("graphs", "embedding", ("embedding", "number")),
                                     ("pairs", "score", ("src", "dst", "score", "label", "probability"))):
             if f"{place}/{needed}" in file:
                 return {**found, **{key: file[f"{place}/{key}"][...] for key in keys if f"{place}/{key}" in file}}
-        raise DataError(f"{path}: nodes/prediction, graphs/prediction, nodes/embedding, graphs/embedding or pairs/score: missing")
+        raise DataError(f"{path}: nodes/prediction, graphs/prediction, edges/prediction, nodes/embedding, graphs/embedding or pairs/score: missing")
 
 
 # ---- Weights ----

@@ -18,13 +18,25 @@ enum class Task : uint8_t {
   node_regression,
   graph_class,
   graph_regression,
+  edge_class,
+  edge_regression,
   none
 };
 std::string_view name_of(Task task);
 /// Whether this is a task of labelled graphs.
 constexpr bool is_of_graphs(Task task) { return task == Task::graph_class || task == Task::graph_regression; }
+/// Whether this is a task of labelled edges of a Dataset; those of an ItemTable are called as those of nodes.
+constexpr bool is_of_edges(Task task) { return task == Task::edge_class || task == Task::edge_regression; }
+/// Whether the labels are one class each.
+constexpr bool has_classes(Task task) {
+  return task == Task::node_class || task == Task::graph_class || task == Task::edge_class;
+}
+/// Whether the labels are numbers to predict.
+constexpr bool has_targets(Task task) {
+  return task == Task::node_regression || task == Task::graph_regression || task == Task::edge_regression;
+}
 
-/// Node indices, int32, in any order, distinct; the parts are disjoint.
+/// Node indices (graphs or edge numbers, by the task), int32, in any order, distinct; the parts are disjoint.
 struct Split {
   Tensor train, val, test;
 
@@ -46,7 +58,7 @@ struct ItemTable {
   FileRows x_in_file;
   Tensor y;  ///< int32 [N], -1: unlabelled; or float32 [N, T] (multilabel, regression), NaN: unlabelled;
              ///< optional
-  int64_t unlabelled = 0;  ///< items (or graphs, by the task) without any label; in no split
+  int64_t unlabelled = 0;  ///< items (or graphs or edges, by the task) without any label; in no split
   std::vector<Split> splits;
   Tensor train, val, test;  ///< the current split: splits[0] after loading, empty if there is none
   /// int64 [N], optional: integers as they were, or microseconds since 1970-01-01 UTC; kNoTime: none.

@@ -1,4 +1,5 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/dataset_splits.h>
 #include <adjoint/data/detail/dataset_values.h>
 #include <adjoint/data/detail/names.h>
 
@@ -79,8 +80,8 @@ std::string problem_of_names(const std::vector<std::string>& names, std::string_
 
 std::string utf8_name(std::string name) { return is_utf8(name) ? std::move(name) : printable(name); }
 
-std::string class_names_path(Task task) {
-  return is_of_graphs(task) ? "graphs/class_names" : "nodes/class_names";
-}
+std::string labels_path(Task task) { return fmt::format("{}/y", word_for_split_items(task)); }
+
+std::string class_names_path(Task task) { return fmt::format("{}/class_names", word_for_split_items(task)); }
 
 }  // namespace adj::detail

@@ -1,4 +1,6 @@
+#include <adjoint/data/dataset_splits.h>
 #include <adjoint/data/detail/names.h>
+#include <adjoint/data/detail/npy_records.h>
 #include <adjoint/data/detail/table_file.h>
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/data/predictions.h>
@@ -42,6 +44,12 @@ struct Rows {
     const Tensor order = of_graphs ? Tensor() : data.order.to(Device::cpu());
     index = chosen ? chosen.to(Device::cpu()) : order ? inverse_order(order) : Tensor();
     if (chosen) number = (order ? detail::gather_edges(order, index) : index).to_vector<int32_t>();
+  }
+  /// Edges in the order of the list that the graph was made from.
+  static Rows of_edges(const Dataset& data) {
+    Rows rows(data, {}, true);
+    if (const Tensor& listed = data.graph.input_order()) rows.index = inverse_order(listed.to(Device::cpu()));
+    return rows;
   }
   Tensor select(const Tensor& rows) const {
     const Tensor host = rows.to(Device::cpu());
@@ -87,6 +95,21 @@ struct NodeNames {
   }
 };
 
+/// Numbers of nodes before any reordering.
+std::vector<int32_t> original_numbers(const Dataset& data, std::vector<int32_t> nodes) {
+  if (!data.order) return nodes;
+  const std::vector<int32_t> first = data.order.to_vector<int32_t>();
+  for (int32_t& node : nodes) node = first[static_cast<size_t>(node)];
+  return nodes;
+}
+
+/// For Column::of_numbers.
+template <class T>
+auto reader(const std::vector<T>& values) {
+  return [numbers = values.data()](int64_t row) { return numbers[row]; };
+}
+
+bool is_npy(const std::string& path) { return path.ends_with(".npy"); }
 bool is_hdf5(const std::string& path) { return path.ends_with(".h5"); }
 
 void describe(H5Writer& file, const std::string& program, const Dataset& data, std::string_view task) {
@@ -132,7 +155,7 @@ void write_rows(const std::string& path, const Dataset& data, const Rows& rows, 
 /// Columns of predictions, in row order.
 std::vector<Column> columns_of(const Predictions& p) {
   std::vector<Column> columns;
-  if (p.task == Task::node_regression || p.task == Task::graph_regression) {
+  if (has_targets(p.task)) {
     add_columns<float>(columns, "prediction", p, p.prediction);
     return columns;
   }
@@ -161,7 +184,7 @@ Predictions predictions_of(Task task, const Tensor& output, std::vector<std::str
   Predictions p{
       .task = task, .prediction = {}, .probability = {}, .score = {}, .class_names = std::move(class_names)};
   std::vector<float> values = output.to(DType::f32).to_vector<float>();
-  if (task == Task::node_regression || task == Task::graph_regression) {
+  if (has_targets(task)) {
     p.prediction = Tensor::from(values, output.shape());
     return p;
   }
@@ -181,27 +204,49 @@ Predictions predictions_of(Task task, const Tensor& output, std::vector<std::str
 }
 
 void expect_predictions_path(const std::string& option, const std::string& path) {
-  if (!is_hdf5(path) && !detail::is_table(path))
-    usage_fail("--{}: expected FILE.csv, FILE.jsonl or FILE.h5, got '{}'", option, path);
+  const bool records = option == "embeddings";
+  if (!is_hdf5(path) && !detail::is_table(path) && !(records && is_npy(path)))
+    usage_fail("--{}: expected FILE.csv, FILE.jsonl{} FILE.h5{}, got '{}'", option, records ? "," : " or",
+               records ? " or FILE.npy" : "", path);
 }
 
 void write_predictions(const std::string& path, const std::string& program, const Dataset& data,
                        const Predictions& predictions, bool escape_formulas, const Tensor& chosen) {
   expect_predictions_path("predict", path);
-  const bool of_graphs = is_of_graphs(predictions.task);
-  const Rows rows(data, chosen, of_graphs);
+  const bool of_graphs = is_of_graphs(predictions.task), of_edges = is_of_edges(predictions.task);
+  ADJ_CHECK(!of_edges || !chosen, "predictions for edges: rows {}, expected none", chosen.str());
+  const Rows rows = of_edges ? Rows::of_edges(data) : Rows(data, chosen, of_graphs);
   Predictions p = predictions;
   for (Tensor* values : {&p.prediction, &p.probability, &p.score}) *values = rows.select(*values);
+  std::vector<int32_t> src, dst;  // of edges
+  if (of_edges) {
+    const EdgeIndex ends = data.graph.edge_index();
+    src = original_numbers(data, rows.select(ends.src).to_vector<int32_t>());
+    dst = original_numbers(data, rows.select(ends.dst).to_vector<int32_t>());
+  }
+  if (!is_hdf5(path) && of_edges) {
+    const NodeNames names(data);
+    std::vector<Column> columns = columns_of(p);
+    columns.insert(columns.begin(),
+                   {names.column("source", reader(src)), names.column("target", reader(dst))});
+    return detail::write_table(path, columns, std::ssize(src), escape_formulas);
+  }
   if (!is_hdf5(path))
     return write_rows(path, data, rows, of_graphs, columns_of(p), p.prediction.size(0), escape_formulas);
   H5Writer file(path);
   describe(file, program, data, name_of(p.task));
-  const std::string group = of_graphs ? "graphs" : "nodes";
+  const std::string group(word_for_split_items(p.task));
   file.write(group + "/prediction", p.prediction);
   for (const auto& [name, values] : {std::pair("/probability", &p.probability), {"/score", &p.score}})
     if (*values) file.write(group + name, *values);
   if (!p.class_names.empty()) detail::write_names(file, detail::class_names_path(p.task), p.class_names);
-  write_rows(file, data, rows, of_graphs);
+  if (of_edges) {
+    file.write("edges/src", Tensor::from(src));
+    file.write("edges/dst", Tensor::from(dst));
+    NodeNames(data).write(file);
+  } else {
+    write_rows(file, data, rows, of_graphs);
+  }
   file.commit();
 }
 
@@ -210,6 +255,18 @@ void write_embeddings(const std::string& path, const std::string& program, const
   expect_predictions_path("embeddings", path);
   const Rows rows(data, chosen, of_graphs);
   const Tensor values = rows.select(embeddings);
+  if (is_npy(path)) {
+    const NodeNames names(data, rows);
+    std::vector<int64_t> numbers;
+    std::vector<std::string_view> texts;
+    for (int64_t row = 0; row < values.size(0); ++row) {
+      if (!of_graphs && names.names.bytes)
+        texts.push_back(names.names.text(row));
+      else
+        numbers.push_back(!of_graphs && names.ids ? names.ids.data<int64_t>()[row] : rows(row));
+    }
+    return detail::write_npy_records(path, of_graphs ? "graph" : "node", numbers, texts, "embedding", values);
+  }
   if (!is_hdf5(path)) {
     std::vector<Column> columns;
     for (int64_t k = 0; k < values.size(1); ++k)
@@ -225,15 +282,38 @@ void write_embeddings(const std::string& path, const std::string& program, const
   file.commit();
 }
 
+void write_attention(const std::string& path, const std::string& program, const Dataset& data,
+                     const AttentionWeights& attention, bool escape_formulas) {
+  expect_predictions_path("attention", path);
+  const auto src = original_numbers(data, attention.edges.src.to_vector<int32_t>()),
+             dst = original_numbers(data, attention.edges.dst.to_vector<int32_t>());
+  const NodeNames names(data);
+  if (is_hdf5(path)) {
+    H5Writer file(path);
+    describe(file, program, data, "attention");
+    file.write("edges/src", Tensor::from(src));
+    file.write("edges/dst", Tensor::from(dst));
+    for (size_t l = 0; l < attention.layers.size(); ++l)
+      file.write(fmt::format("edges/layer_{}", l + 1), attention.layers[l]);
+    names.write(file);
+    return file.commit();
+  }
+  std::vector<Column> columns{names.column("source", reader(src)), names.column("target", reader(dst))};
+  for (size_t l = 0; l < attention.layers.size(); ++l) {
+    const Tensor& weight = attention.layers[l];
+    for (int64_t head = 0; head < weight.size(1); ++head)
+      columns.push_back(Column::of_numbers(fmt::format("layer_{}_head_{}", l + 1, head + 1),
+                                           [column = weight.data<float>() + head, heads = weight.size(1)](
+                                               int64_t row) { return column[row * heads]; }));
+  }
+  detail::write_table(path, columns, std::ssize(src), escape_formulas);
+}
+
 void write_predictions(const std::string& path, const std::string& program, const Dataset& data,
                        const LinkPredictions& links, bool escape_formulas) {
   expect_predictions_path("predict", path);
   LinkPredictions l = links;
-  if (data.order) {
-    const std::vector<int32_t> first = data.order.to_vector<int32_t>();
-    for (std::vector<int32_t>* ends : {&l.src, &l.dst})
-      for (int32_t& node : *ends) node = first[static_cast<size_t>(node)];
-  }
+  for (std::vector<int32_t>* ends : {&l.src, &l.dst}) *ends = original_numbers(data, std::move(*ends));
   const NodeNames names(data);
   std::vector<float> probability;
   for (const float score : l.score) probability.push_back(sigmoid(score));
@@ -250,9 +330,6 @@ void write_predictions(const std::string& path, const std::string& program, cons
     names.write(file);
     return file.commit();
   }
-  const auto reader = [](const auto& values) {
-    return [numbers = values.data()](int64_t row) { return numbers[row]; };
-  };
   std::vector<Column> columns{names.column("source", reader(l.src)), names.column("target", reader(l.dst))};
   if (l.label.empty()) columns.push_back(Column::of_numbers("probability", reader(probability)));
   columns.push_back(Column::of_numbers("score", reader(l.score)));

@@ -1,6 +1,10 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/dataset_splits.h>
 #include <adjoint/data/detail/labels.h>
+#include <adjoint/graph/edge_attributes.h>
+
+#include <algorithm>
+#include <map>
 
 namespace adj {
 
@@ -48,7 +52,34 @@ std::vector<Split> RandomSplits::draw(const Tensor& labels, int64_t items, const
 }
 
 std::vector<Split> RandomSplits::draw(const Dataset& data, const std::string& place) const {
+  if (is_of_edges(data.task) && data.graph.is_symmetric()) return draw_both_ways(data, place);
   return draw(data.labels(), num_split_items(data), place, word_for_split_items(data.task));
+}
+
+std::vector<Split> RandomSplits::draw_both_ways(const Dataset& data, const std::string& place) const {
+  const EdgeIndex edges = data.graph.to(Device::cpu()).edge_index();
+  const auto src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
+  std::map<std::pair<int32_t, int32_t>, std::vector<int32_t>> joined;  // labelled edges by their two nodes
+  for (int32_t e = 0; e < std::ssize(src); ++e)
+    if (const auto k = static_cast<size_t>(e); detail::is_labelled(data.edge_y, e))
+      joined[std::minmax(src[k], dst[k])].push_back(e);
+  std::vector<std::vector<int32_t>> groups;
+  std::vector<int32_t> first;
+  for (auto& [ends, members] : joined) {
+    first.push_back(members.front());
+    groups.push_back(std::move(members));
+  }
+  const Tensor labels = detail::gather_edges(data.edge_y, Tensor::from(first));
+  std::vector<Split> splits = draw(labels, std::ssize(groups), place, "edges");
+  for (Split& split : splits)
+    for (Tensor* part : {&split.train, &split.val, &split.test}) {
+      std::vector<int32_t> members;
+      for (const int32_t group : part->to_vector<int32_t>())
+        members.insert(members.end(), groups[static_cast<size_t>(group)].begin(),
+                       groups[static_cast<size_t>(group)].end());
+      *part = Tensor::from(members);
+    }
+  return splits;
 }
 
 std::string RandomSplits::note(const std::vector<Split>& splits, std::string_view items) const {
@@ -60,9 +91,20 @@ std::string RandomSplits::note(const std::vector<Split>& splits, std::string_vie
 }
 
 int64_t num_split_items(const Dataset& data) {
+  if (is_of_edges(data.task)) return data.graph.num_edges();
   return is_of_graphs(data.task) ? data.graph_offsets.numel() - 1 : data.num_nodes();
 }
 
-std::string_view word_for_split_items(Task task) { return is_of_graphs(task) ? "graphs" : "nodes"; }
+std::string_view word_for_split_items(Task task) {
+  return is_of_graphs(task) ? "graphs" : is_of_edges(task) ? "edges" : "nodes";
+}
+
+std::vector<Split> listed_splits(const Dataset& data, std::vector<Split> splits) {
+  const Tensor listed = is_of_edges(data.task) ? data.graph.input_order() : Tensor();
+  if (!listed) return splits;
+  for (Split& split : splits)
+    for (Tensor* part : {&split.train, &split.val, &split.test}) *part = detail::gather_edges(listed, *part);
+  return splits;
+}
 
 }  // namespace adj

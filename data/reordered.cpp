@@ -55,7 +55,9 @@ Dataset reordered(const Dataset& data, const Tensor& order) {
   const Tensor position = inverse_order(nodes);
   if (data.graph_offsets) check_graphs_stay(nodes, data.graph_offsets);
   Dataset result = data;
-  result.graph = permuted(data.graph, nodes);
+  const Transformed graph = permuted(data.graph, nodes);
+  result.graph = graph;
+  if (data.edge_y) result.edge_y = gather_edges(data.edge_y, graph.edge_map);
   result.x = gathered(data.x, nodes, position);
   result.y = gathered(data.y, nodes);
   result.part = gathered(data.part, nodes);
@@ -69,9 +71,10 @@ Dataset reordered(const Dataset& data, const Tensor& order) {
   result.order = data.order ? gather_edges(data.order, nodes) : nodes;
   if (is_identity(result.order)) result.order = {};
   if (is_of_graphs(data.task)) return result;
+  const Tensor& number = is_of_edges(data.task) ? graph.merged_into : position;
   const auto renumber = [&](auto& split) {
     for (Tensor* part : {&split.train, &split.val, &split.test})
-      if (*part) *part = gather_edges(position, *part);
+      if (*part) *part = gather_edges(number, *part);
   };
   for (Split& split : result.splits) renumber(split);
   renumber(result);

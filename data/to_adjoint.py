@@ -35,7 +35,8 @@ LARGEST = 2**31 - 1
 BARE_NODES, BARE_NODES_PER_EDGE = 1_000_000, 16  # as in data/detail/declared_counts.h, like the next two lines
 SPARSE_COLUMNS, SPARSE_COLUMNS_PER_ENTRY = 1_000_000, 16
 CLASSES, CLASSES_PER_LABELLED = 10_000, 16
-TASKS = ("node_class", "node_multilabel", "node_regression", "graph_class", "graph_regression", "none")
+TASKS = ("node_class", "node_multilabel", "node_regression", "graph_class", "graph_regression", "edge_class", "edge_regression", "none")
+MAIN_LABELS = {"nodes/y": "y", "graphs/y": "graph_y", "edges/y": "edge_y"}
 PARTS = ("train", "val", "test")
 MASKS = tuple(f"{part}_mask" for part in PARTS)
 
@@ -70,6 +71,7 @@ class Dataset:
     splits: typing.Any = None  # {"train", "val", "test"} of indices, or masks [N] or [N, K]; or a list of such
     graph_offsets: typing.Any = None  # [G + 1]
     graph_y: typing.Any = None  # [G] or [G, T]
+    edge_y: typing.Any = None  # [M] or [M, T], in the order of the edges
     node_ids: typing.Any = None  # integers [N]
     node_names: typing.Any = None  # or texts
     task: str = None  # None: guessed from the labels
@@ -300,6 +302,10 @@ def check_features(data):
     data.x = Csr(indptr, indices.astype(np.int32), floats(csr.data, "nodes/x_data", indices.size, 0), int(csr.cols))
 
 
+def of_edges(task):
+    return task in ("edge_class", "edge_regression")
+
+
 def of_graphs(task):
     return task.startswith("graph_")
 
@@ -330,10 +336,11 @@ def one_hot_classes(y, place):
 
 
 def check_labels(data):
-    targets = {"nodes/y": data.y, "graphs/y": data.graph_y}
+    targets = {"nodes/y": data.y, "graphs/y": data.graph_y, "edges/y": data.edge_y}
     targets = {place: array(y, place) for place, y in targets.items() if y is not None}
     for place, y in targets.items():
-        rows = data.num_nodes if place == "nodes/y" else None if data.graph_offsets is None else data.graph_offsets.size - 1
+        rows = data.num_nodes if place == "nodes/y" else data.src.size if place == "edges/y" else \
+            None if data.graph_offsets is None else data.graph_offsets.size - 1
         if rows is None:
             fail(place, "labels of graphs, but no graphs/offsets")
         if y.ndim not in (1, 2) or y.shape[0] != rows:
@@ -344,7 +351,7 @@ def check_labels(data):
             data.num_classes = targets[main].shape[1] if data.num_classes is None else data.num_classes
             targets[main] = numbers
         data.task = task_of(targets[main], main, main == "graphs/y") if main in targets else "none"
-    main = None if data.task == "none" else "graphs/y" if of_graphs(data.task) else "nodes/y"
+    main = None if data.task == "none" else f"{labels_group(data.task)}/y"
     if of_graphs(data.task) and data.graph_offsets is None:
         fail("graphs/offsets", f"missing, expected for task {data.task}")
     if main is not None and main not in targets:
@@ -352,8 +359,8 @@ def check_labels(data):
     if data.num_classes is not None and not (is_integer(data.num_classes) and 0 <= data.num_classes <= LARGEST):
         fail("attribute num_classes", f"{data.num_classes!r}, expected 0 to {LARGEST}")
     for place, y in targets.items():
-        setattr(data, "y" if place == "nodes/y" else "graph_y", labels(data, y, place, data.task if place == main else "none"))
-    y = data.graph_y if of_graphs(data.task) else data.y
+        setattr(data, MAIN_LABELS[place], labels(data, y, place, data.task if place == main else "none"))
+    y = main_labels(data)
     used = 0 if y is None else y.shape[1] if y.ndim == 2 else np.unique(y[y >= 0]).size
     most = max(CLASSES, CLASSES_PER_LABELLED * used)
     if data.num_classes is not None and data.num_classes > most:
@@ -388,8 +395,8 @@ def labels(data, y, place, task):
 
 def check_splits(data):
     splits = [] if data.splits is None else [data.splits] if isinstance(data.splits, collections.abc.Mapping) else list(data.splits)
-    limit = data.graph_offsets.size - 1 if of_graphs(data.task) else data.num_nodes
-    y = None if data.task == "none" else data.graph_y if of_graphs(data.task) else data.y
+    limit = data.graph_offsets.size - 1 if of_graphs(data.task) else data.src.size if of_edges(data.task) else data.num_nodes
+    y = None if data.task == "none" else main_labels(data)
     unlabelled = None if y is None else y < 0 if y.dtype.kind != "f" else np.isnan(y).all(axis=1)
     data.splits = []
     for split in splits:
@@ -473,7 +480,7 @@ def check_class_names(data):
         return
     place = f"{labels_group(data.task)}/class_names"
     names = data.class_names = [str(name) for name in data.class_names]
-    y = data.graph_y if of_graphs(data.task) else data.y
+    y = main_labels(data)
     expected = data.num_classes or (y.shape[1] if y is not None and y.ndim == 2 else None)
     if len(names) != (expected or len(names)) or not names:
         fail(place, f"{len(names)} names, expected {expected or 'at least 1'}")
@@ -482,7 +489,12 @@ def check_class_names(data):
 
 
 def labels_group(task):
-    return "graphs" if of_graphs(task) else "nodes"
+    return "graphs" if of_graphs(task) else "edges" if of_edges(task) else "nodes"
+
+
+def main_labels(data):
+    """Those of the task."""
+    return getattr(data, MAIN_LABELS[f"{labels_group(data.task)}/y"])
 
 
 # ---- Writing ----
@@ -539,7 +551,7 @@ def write(data, path, gzip=0):
                 stored[f"{place}_offsets"] = np.cumsum([0] + [len(text) for text in texts]).astype(np.int64)
         for k, split in enumerate(data.splits):
             stored |= {f"splits/{part}" if k == 0 else f"splits/{k}/{part}": split[part] for part in PARTS}
-        stored |= {"graphs/offsets": data.graph_offsets, "graphs/y": data.graph_y}
+        stored |= {"graphs/offsets": data.graph_offsets, "graphs/y": data.graph_y, "edges/y": data.edge_y}
         for place, values in stored.items():
             if values is not None:
                 packed = {"compression": "gzip", "compression_opts": gzip, "shuffle": True} if gzip and values.nbytes >= 1024 else {}

@@ -28,7 +28,8 @@ struct ModelFamily {
   /// A model with `in` features and `out` outputs per node (or graph) on the CPU, with initial weights from
   /// the default generator. Throws UsageError as check() does.
   std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& options) const;
-  /// The same as a NodeModel, GraphModel or LinkModel. Throws adj::Error if the family is of another kind.
+  /// The same as a NodeModel, GraphModel, LinkModel or EdgeModel. Throws adj::Error if the family is of
+  /// another kind.
   template <class Kind>
   std::unique_ptr<Kind> make_as(int64_t in, int64_t out, const ModelOptions& o) const {
     std::unique_ptr<Model> model = make(in, out, o);
@@ -58,6 +59,7 @@ ModelFamily transformer();
 ModelFamily agnn();
 ModelFamily graph_gin();
 ModelFamily link();
+ModelFamily edge();
 ModelFamily qgnn();
 ModelFamily graph_qgin();
 

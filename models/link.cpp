@@ -3,7 +3,6 @@
 #include <adjoint/autograd/index.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/core/option_check.h>
-#include <adjoint/models/family.h>
 #include <adjoint/models/link.h>
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 namespace adj::models {
 
 LinkModel::LinkModel(std::unique_ptr<NodeModel> encoder, int64_t width, const ModelOptions& o)
-    : encoder_(this, "encoder", std::move(encoder)) {
+    : PairModel(std::move(encoder)) {
   if (o.links.decoder == Decoder::mlp)
     mlp_.emplace(this, "decoder", std::vector<int64_t>{width, o.hidden, 1},
                  nn::MLPOptions{.dropout = static_cast<float>(o.dropout)});
@@ -43,38 +42,45 @@ Tensor LinkModel::scores_of_all(const Tensor& z, const Relation& pairs) const {
 }
 
 std::string LinkModel::describe() const {
-  return fmt::format("{}, {}", encoder_->describe(), mlp_ ? "MLP decoder" : "inner product");
+  return fmt::format("{}, {}", encoder().describe(), mlp_ ? "MLP decoder" : "inner product");
 }
 
-namespace {
+std::vector<std::string> encoder_names() { return {"gcn", "sage", "gat"}; }
 
-ModelFamily encoder_named(const std::string& model) {
+std::vector<ModelOption> encoder_options() {
+  return {model_option("embedding"), model_option("aggr", "aggregation of sage: mean, max or pool"),
+          model_option("heads"), model_option("attention-dropout")};
+}
+
+ModelFamily encoder_family(const std::string& model) {
   if (model == "gcn") return gcn();
   return model == "sage" ? sage() : gat();
 }
 
-void check_link(const ModelOptions& o) {
+void check_encoder(const ModelOptions& o) {
   expect_integer("embedding", o.links.embedding, 0, 1 << 20);
-  encoder_named(o.model).check(o);
+  encoder_family(o.model).check(o);
 }
 
+int64_t embedding_width(const ModelOptions& o) {
+  return o.links.embedding > 0 ? o.links.embedding : o.hidden;
+}
+
+namespace {
+
 std::unique_ptr<Model> make_link(int64_t in, int64_t, const ModelOptions& o) {
-  const int64_t width = o.links.embedding > 0 ? o.links.embedding : o.hidden;
-  return std::make_unique<nn::Model<LinkModel>>(encoder_named(o.model).make_as<NodeModel>(in, width, o),
+  const int64_t width = embedding_width(o);
+  return std::make_unique<nn::Model<LinkModel>>(encoder_family(o.model).make_as<NodeModel>(in, width, o),
                                                 width, o);
 }
 
 }  // namespace
 
 ModelFamily link() {
-  return {"train_link",
-          {"gcn", "sage", "gat"},
-          {model_option("embedding"), model_option("decoder"),
-           model_option("aggr", "aggregation of sage: mean, max or pool"), model_option("heads"),
-           model_option("attention-dropout")},
-          check_link,
-          make_link,
-          {.hidden = 128, .dropout = 0.0, .links = {.embedding = 64}},
+  std::vector<ModelOption> options = encoder_options();
+  options.insert(options.begin() + 1, model_option("decoder"));
+  return {"train_link",  encoder_names(), options,
+          check_encoder, make_link,       {.hidden = 128, .dropout = 0.0, .links = {.embedding = 64}},
           false};
 }
 

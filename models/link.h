@@ -1,24 +1,45 @@
 #pragma once
 
-#include <adjoint/models/model.h>
-#include <adjoint/models/options.h>
+#include <adjoint/models/family.h>
 #include <adjoint/nn/mlp.h>
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace adj::models {
 
-/// Link prediction: a NodeModel embeds the nodes, a decoder scores pairs. "dot": inner product; "mlp":
-/// two-layer MLP on the elementwise product (as in the Open Graph Benchmark's examples). Both are symmetric.
-class LinkModel : public Model {
+/// A model of pairs of nodes: a NodeModel embeds the nodes, and a decoder takes the embeddings of two.
+class PairModel : public Model {
  public:
-  /// `width`: features of the encoder's output.
-  LinkModel(std::unique_ptr<NodeModel> encoder, int64_t width, const ModelOptions& options);
+  explicit PairModel(std::unique_ptr<NodeModel> encoder) : encoder_(this, "encoder", std::move(encoder)) {}
 
   NodeModel& encoder() const { return *encoder_; }
   bool exact_by_layers() const override { return encoder_->exact_by_layers(); }
   EdgeSupport edge_support() const override { return encoder_->edge_support(); }
+
+ private:
+  nn::Owned<NodeModel> encoder_;
+};
+
+/// Names of the encoders, "gcn", "sage" and "gat", the options that they and their width have, and the family
+/// of one.
+std::vector<std::string> encoder_names();
+std::vector<ModelOption> encoder_options();
+ModelFamily encoder_family(const std::string& model);
+/// Throws UsageError if these options of a model of pairs are out of range.
+void check_encoder(const ModelOptions& options);
+/// Width of the embeddings: LinkModelOptions::embedding, or the hidden layers'.
+int64_t embedding_width(const ModelOptions& options);
+
+/// Link prediction: a NodeModel embeds the nodes, a decoder scores pairs. "dot": inner product; "mlp":
+/// two-layer MLP on the elementwise product (as in the Open Graph Benchmark's examples). Both are symmetric.
+class LinkModel : public PairModel {
+ public:
+  /// `width`: features of the encoder's output.
+  LinkModel(std::unique_ptr<NodeModel> encoder, int64_t width, const ModelOptions& options);
+
   /// [P, 1]: logits of the edges of `pairs`, from embeddings `z` of the nodes. Memory grows with the pairs
   /// for "dot", with pairs times width for "mlp".
   Var scores(const Var& z, const Relation& pairs) const;
@@ -29,7 +50,6 @@ class LinkModel : public Model {
  private:
   Var by_mlp(const Var& z, const Tensor& src, const Tensor& dst) const;
 
-  nn::Owned<NodeModel> encoder_;
   std::optional<nn::Child<nn::MLP>> mlp_;
 };
 

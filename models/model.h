@@ -27,7 +27,7 @@ struct Model : nn::Module {
 
   virtual EdgeSupport edge_support() const { return {}; }
 
-  /// Cast to NodeModel, GraphModel or LinkModel; null if it is of another kind.
+  /// Cast to NodeModel, GraphModel, PairModel, …; null if it is of another kind.
   template <class Kind>
   Kind* as() {
     return dynamic_cast<Kind*>(this);

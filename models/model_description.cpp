@@ -1,6 +1,7 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/core/error.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/dataset_splits.h>
 #include <adjoint/models/model_description.h>
 #include <adjoint/models/node_features.h>
 #include <adjoint/models/preprocessing.h>
@@ -16,14 +17,14 @@ namespace {
 
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
-/// Task of a model of nodes or graphs; none for links.
+/// Task of a model of nodes, graphs or edges; none for links.
 Task task_of(const models::Checkpoint& checkpoint) {
   const std::string& name = checkpoint.text("task");
   if (name == "link") return Task::none;
   for (const Task task : {Task::node_class, Task::node_multilabel, Task::node_regression, Task::graph_class,
-                          Task::graph_regression})
+                          Task::graph_regression, Task::edge_class, Task::edge_regression})
     if (name == name_of(task)) return task;
-  data_fail("{}: facts@task: '{}', expected a task of nodes, graphs or links", checkpoint.path,
+  data_fail("{}: facts@task: '{}', expected a task of nodes, graphs, edges or links", checkpoint.path,
             excerpt(name));
 }
 
@@ -61,6 +62,10 @@ Tensor row_of(const models::Checkpoint& checkpoint, const std::string& name, int
 }
 
 }  // namespace
+
+std::string_view ModelDescription::things() const {
+  return task == Task::none ? "links" : word_for_split_items(task);
+}
 
 Features ModelDescription::features(const Graph& graph, const Features& x) const {
   const models::NodeFeatures kind = options.node_features;
@@ -116,7 +121,7 @@ ModelDescription description_of(const models::Checkpoint& checkpoint) {
   d.program = checkpoint.program;
   d.options = options_of(checkpoint, family);
   d.task = task_of(checkpoint);
-  if (d.of_graphs() != d.program.starts_with("train_graph_") ||
+  if (d.of_graphs() != d.program.starts_with("train_graph_") || d.of_edges() != (d.program == "train_edge") ||
       (d.task == Task::none) != (d.program == "train_link"))
     data_fail("{}: facts@task: '{}', which {} does not train", checkpoint.path, checkpoint.text("task"),
               d.program);
@@ -133,7 +138,7 @@ ModelDescription description_of(const models::Checkpoint& checkpoint) {
   const int64_t best = checkpoint.integer("best_epoch", -1, kMost);
   d.origin = fmt::format("{}, epoch {}", checkpoint.program,
                          best < 0 ? checkpoint.integer("epoch", 0, kMost) : best);
-  if (d.task == Task::node_regression || d.task == Task::graph_regression) {
+  if (has_targets(d.task)) {
     d.target_mean = row_of(checkpoint, "targets.mean", d.num_outputs);
     d.target_scale = row_of(checkpoint, "targets.deviation", d.num_outputs);
   }

@@ -28,7 +28,10 @@ struct ModelDescription {
   /// Facts of the checkpoint about its training: "option.lr" and so on.
   std::map<std::string, std::string> facts;
 
-  bool of_graphs() const { return task == Task::graph_class || task == Task::graph_regression; }
+  bool of_graphs() const { return is_of_graphs(task); }
+  bool of_edges() const { return is_of_edges(task); }
+  /// "nodes", "graphs", "edges" or "links".
+  std::string_view things() const;
   /// `x`, or instead the features that the training made of its graph (--node-features). Throws for a graph
   /// that cannot have them: learned ones belong to the training's nodes.
   Features features(const Graph& graph, const Features& x) const;

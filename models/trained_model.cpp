@@ -1,6 +1,7 @@
+#include <adjoint/autograd/attention_weights.h>
 #include <adjoint/core/error.h>
 #include <adjoint/data/loader/graph_loader.h>
-#include <adjoint/models/link.h>
+#include <adjoint/models/edge.h>
 #include <adjoint/models/trained_model.h>
 #include <adjoint/optim/non_finite.h>
 
@@ -60,16 +61,19 @@ Features TrainedModel::prepare(const Features& x) const {
 
 Tensor TrainedModel::outputs(const Graph& graph, const Features& x) const {
   const auto* node_model = model().as<models::NodeModel>();
-  ADJ_CHECK(node_model != nullptr, "{}: a model of {}, not of nodes", origin(),
-            of_graphs() ? "graphs (pass their offsets)" : "links (predict_links)");
+  const auto* edge_model = model().as<models::EdgeModel>();
+  ADJ_CHECK(node_model != nullptr || edge_model != nullptr, "{}: a model of {}, not of nodes or edges",
+            origin(), of_graphs() ? "graphs (pass their offsets)" : "links (predict_links)");
   const NoGrad no_grad;
-  return finish((*node_model)(prepare(graph), prepare(description().features(graph, x))).value());
+  const Graph local = prepare(graph);
+  const Features features = prepare(description().features(graph, x));
+  if (node_model != nullptr) return finish((*node_model)(local, features).value());
+  return finish(edge_model->outputs_of_all(edge_model->encoder()(local, features).value(), local));
 }
 
 Tensor TrainedModel::outputs(const Graph& graph, const Tensor& offsets, const Features& x) const {
   const auto* graph_model = model().as<models::GraphModel>();
-  ADJ_CHECK(graph_model != nullptr, "{}: a model of {}, not of graphs", origin(),
-            of_links() ? "links" : "nodes");
+  ADJ_CHECK(graph_model != nullptr, "{}: a model of {}, not of graphs", origin(), description().things());
   const NoGrad no_grad;
   return finish(rows_of_graphs(*this, graph, offsets, x, [&](const GraphBatch& batch) {
     return (*graph_model)(batch.graph, batch.offsets, batch.x);
@@ -80,8 +84,8 @@ Tensor TrainedModel::embeddings(const Graph& graph, const Features& x) const {
   ADJ_CHECK(!of_graphs(), "{}: a model of graphs (pass their offsets)", origin());
   const NoGrad no_grad;
   const Graph local = prepare(graph);
-  if (const auto* link_model = model().as<models::LinkModel>())
-    return finite(link_model->encoder()(local, prepare(description().features(graph, x))).value(), origin());
+  if (const auto* pair_model = model().as<models::PairModel>())
+    return finite(pair_model->encoder()(local, prepare(description().features(graph, x))).value(), origin());
   return finite(
       model().as<models::NodeModel>()->embeddings(local, prepare(description().features(graph, x))).value(),
       origin());
@@ -89,8 +93,7 @@ Tensor TrainedModel::embeddings(const Graph& graph, const Features& x) const {
 
 Tensor TrainedModel::embeddings(const Graph& graph, const Tensor& offsets, const Features& x) const {
   const auto* graph_model = model().as<models::GraphModel>();
-  ADJ_CHECK(graph_model != nullptr, "{}: a model of {}, not of graphs", origin(),
-            of_links() ? "links" : "nodes");
+  ADJ_CHECK(graph_model != nullptr, "{}: a model of {}, not of graphs", origin(), description().things());
   const NoGrad no_grad;
   return finite(rows_of_graphs(*this, graph, offsets, x,
                                [&](const GraphBatch& batch) {
@@ -99,15 +102,35 @@ Tensor TrainedModel::embeddings(const Graph& graph, const Tensor& offsets, const
                 origin());
 }
 
+AttentionWeights TrainedModel::attention(const Graph& graph, const Features& x) const {
+  const auto* pair_model = model().as<models::PairModel>();
+  const auto* node_model = pair_model != nullptr ? &pair_model->encoder() : model().as<models::NodeModel>();
+  ADJ_CHECK(node_model != nullptr, "{}: a model of {}, expected one of nodes, links or edges for attention",
+            origin(), description().things());
+  const NoGrad no_grad;
+  const AttentionRecord record;
+  (void)(*node_model)(prepare(graph), prepare(description().features(graph, x)));
+  ADJ_CHECK(!record.layers().empty(), "{}: {} has no attention, expected a GAT, GATv2, Transformer or AGNN",
+            origin(), describe());
+  AttentionWeights weights;
+  const Relation& edges = record.layers().front().relation;
+  const EdgeIndex ends = edges.edge_index();
+  weights.edges = {ends.src.to(Device::cpu()), ends.dst.to(Device::cpu())};
+  for (const AttentionRecord::Layer& layer : record.layers()) {
+    ADJ_CHECK(layer.relation == edges, "{}: layers attend to different edges", origin());
+    weights.layers.push_back(layer.weight.to(Device::cpu()));
+  }
+  return weights;
+}
+
 Tensor TrainedModel::predict_links(const Graph& graph, const Features& x, const EdgeIndex& pairs) const {
-  ADJ_CHECK(of_links(), "{}: a model of {}, not of links", origin(), of_graphs() ? "graphs" : "nodes");
+  ADJ_CHECK(of_links(), "{}: a model of {}, not of links", origin(), description().things());
   return score_links(embeddings(graph, x), pairs);
 }
 
 Tensor TrainedModel::score_links(const Tensor& embeddings, const EdgeIndex& pairs) const {
   const auto* link_model = model().as<models::LinkModel>();
-  ADJ_CHECK(link_model != nullptr, "{}: a model of {}, not of links", origin(),
-            of_graphs() ? "graphs" : "nodes");
+  ADJ_CHECK(link_model != nullptr, "{}: a model of {}, not of links", origin(), description().things());
   const NoGrad no_grad;
   const Tensor z = embeddings.to(device()).to(model().parameters().front().dtype());
   const Relation ends =

@@ -38,6 +38,7 @@ class TrainedModel {
   Task task() const { return description().task; }
   bool of_graphs() const;
   bool of_links() const;
+  bool of_edges() const { return description().of_edges(); }
   /// Graphs per batch in predict().
   int64_t graphs_at_once() const { return description().graphs_at_once; }
   /// Width of the features, and outputs per node or graph.
@@ -50,17 +51,19 @@ class TrainedModel {
   const std::vector<std::string>& feature_names() const { return description().feature_names; }
   Device device() const;
 
-  /// Predictions for every node or graph, on the CPU; graph g has the nodes offsets[g] to offsets[g + 1],
-  /// int64 [G + 1]. `x` [N, num_features()] is raw user data: dense, sparse, or quantised if the training did
-  /// not scale features; absent if the training generated node features (--node-features). Of the edges'
-  /// weights and their attribute "attr" the model takes what it was trained with, and no more. Throws for a
-  /// model of another task, other widths, missing attributes, and results that are not finite.
+  /// Predictions for every node, graph or edge (by edge number), on the CPU; graph g has the nodes offsets[g]
+  /// to offsets[g + 1], int64 [G + 1]. `x` [N, num_features()] is raw user data: dense, sparse, or quantised
+  /// if the training did not scale features; absent if the training generated node features
+  /// (--node-features). Of the edges' weights and their attribute "attr" the model takes what it was trained
+  /// with, and no more. Throws for a model of another task, other widths, missing attributes, and results
+  /// that are not finite.
   Predictions predict(const Graph& graph, const Features& x) const;
   Predictions predict(const Graph& graph, const Tensor& offsets, const Features& x) const;
   /// float32 [P]: logit of an edge for each pair of nodes (src[p], dst[p]), int32 [P]. For a model of links.
   Tensor predict_links(const Graph& graph, const Features& x, const EdgeIndex& pairs) const;
   /// float32 [N, width] or [G, width]: what the hidden layers make of every node or graph, the last layer's
-  /// input; for a model of links what its decoder scores. Throws for a model without hidden layers.
+  /// input; for a model of links or edges the nodes' embeddings that its decoder takes. Throws for a model
+  /// without hidden layers.
   Tensor embeddings(const Graph& graph, const Features& x) const;
   Tensor embeddings(const Graph& graph, const Tensor& offsets, const Features& x) const;
   /// predict_links() from embeddings() of a model of links.
@@ -73,8 +76,11 @@ class TrainedModel {
   /// result, and of one block of 65,536 pairs. Throws for scores that are not finite.
   LinkPredictions missing_links(const Tensor& embeddings, const Graph& graph, int64_t most,
                                 const std::optional<std::vector<int32_t>>& sources = {}) const;
-  /// The outputs behind predict(), float32 [N, outputs] or [G, outputs]: logits, or for regression
-  /// predictions in the targets' unit.
+  /// How much each node attends to each of its neighbours, by a model of nodes, links or edges of attention
+  /// layers (GAT, GATv2, Transformer, AGNN). Throws for others.
+  AttentionWeights attention(const Graph& graph, const Features& x) const;
+  /// The outputs behind predict(), float32 [N, outputs], [G, outputs] or [M, outputs]: logits, or for
+  /// regression predictions in the targets' unit.
   Tensor outputs(const Graph& graph, const Features& x) const;
   Tensor outputs(const Graph& graph, const Tensor& offsets, const Features& x) const;
 

@@ -170,7 +170,10 @@ the CPU or a GPU: writes to the array change the dataset. The arrays of a datase
       .def_prop_ro(
           "x_csr", [](const Dataset& d) { return to_csr(d.x); },
           "(data, indices, indptr) of sparse features, as scipy.sparse.csr_matrix takes them; else None.")
-      .def_prop_ro("y", [](const Dataset& d) { return to_array(d.graph_y ? d.graph_y : d.y, true); })
+      .def_prop_ro("y",
+                   [](const Dataset& d) {
+                     return to_array(is_of_edges(d.task) ? d.edge_y : d.graph_y ? d.graph_y : d.y, true);
+                   })
       .def_prop_ro(
           "node_ids", [](const Dataset& d) { return to_array(d.node_ids, true); },
           "int64 [N], if nodes have other integers for names than their numbers; else None.")

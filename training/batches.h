@@ -40,6 +40,11 @@ class Evaluator {
   virtual Evaluation validate() = 0;
   /// Only the outputs.
   virtual Tensor outputs() = 0;
+  /// The outputs for other features of the nodes than the task's; absent if the model does not run on one
+  /// graph.
+  virtual Tensor outputs_for(const Features& /*x*/) { return {}; }
+  /// [N, width]: embeddings of the nodes; absent for a model without, or features that are not on the device.
+  virtual Tensor embeddings() { return {}; }
 };
 
 /// The batches of one epoch, in order, and the weights of their losses in its mean.

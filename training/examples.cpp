@@ -4,15 +4,8 @@
 namespace adj::training {
 
 Labels labels_of(Task task) {
-  switch (task) {
-    case Task::node_multilabel:
-      return Labels::several;
-    case Task::node_regression:
-    case Task::graph_regression:
-      return Labels::numbers;
-    default:
-      return Labels::classes;
-  }
+  if (task == Task::node_multilabel) return Labels::several;
+  return has_targets(task) ? Labels::numbers : Labels::classes;
 }
 
 std::string_view word_for_outputs(Labels labels) {
@@ -35,7 +28,7 @@ Task task_named(const std::string& option, const std::string& name) {
 
 int64_t outputs_of(const Dataset& data) {
   if (labels_of(data.task) == Labels::classes) return data.classes;
-  return (data.task == Task::graph_regression ? data.graph_y : data.y).size(1);
+  return data.labels().size(1);
 }
 
 void Examples::use_split(size_t k) {
@@ -62,19 +55,25 @@ Examples node_examples(const Dataset& data, const std::string& file, const std::
   if (!is_trained(data.task))
     data_fail("{}: attribute task: {}, {} trains node_class, node_multilabel and node_regression; {}", file,
               name_of(data.task), program,
-              is_of_graphs(data.task) ? "train_graph_gin trains this" : "train_link needs no labels");
+              is_of_graphs(data.task)  ? "train_graph_gin trains this"
+              : is_of_edges(data.task) ? "train_edge trains this"
+                                       : "train_link needs no labels");
   if (!data.y) data_fail("{}: nodes/y: missing, {} needs labels", file, program);
-  if (data.splits.empty())
-    data_fail(
-        "{}: splits: missing, expected one to train on (split {} --split 60,20,20 draws one; by a column or "
-        "by time: split --help)",
-        file, file);
   return {.task = std::string(name_of(data.task)),
           .labels = labels_of(data.task),
           .outputs = outputs_of(data),
           .y = data.y,
           .unlabelled = data.unlabelled,
-          .splits = data.splits};
+          .splits = expected_splits(data, file)};
+}
+
+const std::vector<Split>& expected_splits(const Dataset& data, const std::string& file) {
+  if (data.splits.empty())
+    data_fail(
+        "{}: splits: missing, expected one to train on (split {} --split 60,20,20 draws one; by a column or "
+        "by time: split --help)",
+        file, file);
+  return data.splits;
 }
 
 }  // namespace adj::training

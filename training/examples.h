@@ -15,7 +15,7 @@ enum class Labels : uint8_t {
   several,  ///< multi-label, yes or no each: float32 [E, T]
   numbers,  ///< regression targets: float32 [E, T]
 };
-/// For a task of nodes or graphs.
+/// For a task of nodes, graphs or edges.
 Labels labels_of(Task task);
 /// "classes", "labels" or "targets".
 std::string_view word_for_outputs(Labels labels);
@@ -24,9 +24,11 @@ bool is_trained(Task task);
 /// Those of labelled nodes or graphs.
 inline constexpr std::array kLabelledTasks{Task::node_class, Task::node_multilabel, Task::node_regression,
                                            Task::graph_class, Task::graph_regression};
+/// The splits of a dataset read from `file`. Throws DataError if it has none.
+const std::vector<Split>& expected_splits(const Dataset& data, const std::string& file);
 /// The task of this name. Throws UsageError.
 Task task_named(const std::string& option, const std::string& name);
-/// Outputs of a model per node or graph: classes, or columns of labels.
+/// Outputs of a model per node, graph or edge: classes, or columns of labels.
 int64_t outputs_of(const Dataset& data);
 /// The metric named by `wanted`; for "auto" accuracy for classes of graphs, as usual in their benchmarks.
 std::string usual_metric(const std::string& wanted, Task task);

@@ -83,9 +83,10 @@ class LoadedGraphs : public SampledBatches<GraphBatch> {
     const Tensor out = detail::gather_edges(rows, places_);
     return {run_.objective().loss(Var(out), run_.examples().val).value(), run_.objective().output(out)};
   }
+  Tensor outputs_for(const Features&) override { return {}; }
 
  private:
-  Tensor computed() override {
+  Tensor computed(const Features& /*x*/) override {
     return graph_outputs(model_, run_.task().data, run_.task().features, run_.examples().outputs,
                          run_.settings().batches.batch_size, run_.workers());
   }

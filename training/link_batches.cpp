@@ -21,13 +21,17 @@ class PairBatches : public SampledBatches<LinkStepBatch> {
                detail::gather_edges(run.examples().pairs.dst, run.examples().train)},
         model_(model),
         examples_(relation_of(run.task().data.num_nodes(), run.examples().pairs)) {}
+  Tensor embeddings() override {
+    const NoGrad no_grad;
+    return over_all_nodes(run_, model_.encoder());
+  }
 
  protected:
   const EdgeIndex train_;
 
  private:
-  Tensor computed() override {
-    return model_.scores_of_all(over_all_nodes(run_, model_.encoder()), examples_);
+  Tensor computed(const Features& x) override {
+    return model_.scores_of_all(over_all_nodes(run_, model_.encoder(), x), examples_);
   }
 
   models::LinkModel& model_;

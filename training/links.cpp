@@ -45,6 +45,10 @@ void LinkOptions::check(const Settings& settings) const {
     usage_fail("--val {} and --test {}: expected shares above 0 with a sum below 1", val, test);
   expect_integer("negatives", negatives, 1, 10000);
   (void)hits_of(settings.data.metric);
+  check_encoder_options(settings);
+}
+
+void check_encoder_options(const Settings& settings) {
   for (const auto& [name, model] :
        {std::pair("aggr", "sage"), {"heads", "gat"}, {"attention-dropout", "gat"}})
     if (const auto option = settings.values.find(name); settings.model.model != model &&

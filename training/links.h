@@ -20,6 +20,9 @@ struct LinkOptions {
   void check(const Settings& settings) const;
 };
 
+/// Throws UsageError if `settings` has an option of an encoder that the chosen one does not take.
+void check_encoder_options(const Settings& settings);
+
 /// Removes --val and --test shares of the connected pairs from the dataset's graph, by --seed
 /// (random_link_split), and draws as many negatives for them. Examples, in order: validation, test and
 /// remaining pairs. Throws DataError if a part would be empty, or the graph is too dense for the negatives.

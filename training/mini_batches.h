@@ -19,18 +19,20 @@ class SampledBatches : public Batches<Batch> {
     return {run_.objective().loss(out, run_.examples().val).value(), run_.objective().output(out.value())};
   }
   Tensor outputs() override { return run_.objective().output(in_evaluation()); }
+  Tensor outputs_for(const Features& x) override { return run_.objective().output(in_evaluation(x)); }
 
  protected:
-  /// Raw outputs for all examples, without gradients.
-  virtual Tensor computed() = 0;
+  /// Raw outputs for all examples, without gradients, with the features `x` instead of the task's, unless it
+  /// is absent.
+  virtual Tensor computed(const Features& x) = 0;
 
   const Run& run_;
 
  private:
-  Tensor in_evaluation() {
+  Tensor in_evaluation(const Features& x = {}) {
     const NoGrad no_grad;
     evaluated_.eval();
-    const Tensor out = computed();
+    const Tensor out = computed(x);
     evaluated_.train();
     return out;
   }
@@ -38,16 +40,20 @@ class SampledBatches : public Batches<Batch> {
   models::Model& evaluated_;
 };
 
-/// [N, outputs] of a model for all nodes, full-batch or layer by layer (--evaluation).
-Tensor over_all_nodes(const Run& run, models::NodeModel& model);
+/// [N, outputs] of a model for all nodes, full-batch or layer by layer (--evaluation); with features `x`
+/// full-batch.
+Tensor over_all_nodes(const Run& run, models::NodeModel& model, const Features& x = {});
+/// [N, width] in evaluation mode; absent for a model of one layer or absent features.
+Tensor embeddings_of(models::NodeModel& model, const Graph& graph, const Features& x);
 
 /// Base class of mini-batches of a model of nodes.
 class NodeBatches : public SampledBatches<NodeBatch> {
  public:
   NodeBatches(const Run& run, models::NodeModel& model) : SampledBatches(run, model), model_(model) {}
+  Tensor embeddings() override { return embeddings_of(model_, run_.task().data.graph, run_.task().features); }
 
  private:
-  Tensor computed() override { return over_all_nodes(run_, model_); }
+  Tensor computed(const Features& x) override { return over_all_nodes(run_, model_, x); }
 
   models::NodeModel& model_;
 };

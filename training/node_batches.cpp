@@ -33,13 +33,20 @@ class WholeGraph : public Batches<NodeBatch> {
   }
   Tensor outputs() override {
     const NoGrad no_grad;
-    return run_.objective().output(evaluated().value());
+    return run_.objective().output(evaluated(batch_).value());
   }
+  Tensor outputs_for(const Features& x) override {
+    const NoGrad no_grad;
+    NodeBatch other = batch_;
+    other.x = x;
+    return run_.objective().output(evaluated(other).value());
+  }
+  Tensor embeddings() override { return embeddings_of(model_, batch_.graph, batch_.x); }
 
  private:
-  Var evaluated() {
+  Var evaluated(const NodeBatch& batch) {
     model_.eval();
-    const Var out = batch_.forward(model_);
+    const Var out = batch.forward(model_);
     model_.train();
     return out;
   }
@@ -47,7 +54,7 @@ class WholeGraph : public Batches<NodeBatch> {
   // Captured on a GPU like the training step; then the outputs' tensor is the same each time.
   Var validation() {
     const NoGrad no_grad;
-    const Var out = evaluated();
+    const Var out = evaluated(batch_);
     outputs_ = run_.objective().output(out.value());
     return run_.objective().loss(out, run_.examples().val);
   }
@@ -62,12 +69,22 @@ class WholeGraph : public Batches<NodeBatch> {
 
 }  // namespace
 
-Tensor over_all_nodes(const Run& run, models::NodeModel& model) {
+Tensor over_all_nodes(const Run& run, models::NodeModel& model, const Features& x) {
   const LearningTask& task = run.task();
   const BatchOptions& batches = run.settings().batches;
+  if (x) return model(task.data.graph, x).value();
   if (batches.loader == "none" || batches.evaluation != EvaluationMethod::layers)
     return model(task.data.graph, task.features).value();
   return layer_by_layer(model, task.data.graph, task.store, run.layer_wise());
+}
+
+Tensor embeddings_of(models::NodeModel& model, const Graph& graph, const Features& x) {
+  if (!x || model.num_layers() == 1) return {};
+  const NoGrad no_grad;
+  model.eval();
+  const Tensor embeddings = model.embeddings(graph, x).value();
+  model.train();
+  return embeddings;
 }
 
 std::unique_ptr<Batches<NodeBatch>> node_batches(const Run& run, models::NodeModel& model) {

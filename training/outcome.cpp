@@ -7,7 +7,7 @@
 #include <adjoint/data/predictions.h>
 #include <adjoint/data/stored_cuts.h>
 #include <adjoint/training/outcome.h>
-#include <adjoint/training/report.h>
+#include <adjoint/training/report_data.h>
 
 #include <algorithm>
 #include <cmath>
@@ -234,20 +234,20 @@ Report report_of(const Run& run, const Outcome& outcome, const std::vector<Profi
   const auto number = [](double value) { return fmt::format("{:.4g}", value); };
   Report report{
       .title = fmt::format("{} on {}", run.model(), task.data.name),
-      .facts = {{"program", run.settings().program()},
-                {"version", std::string(version())},
-                {"device", task.data.device().str()},
-                {"nodes", fmt::format("{}", task.data.num_nodes())},
-                {"edges", fmt::format("{}", task.data.graph.num_edges())},
-                {"features", fmt::format("{}", task.num_features)},
-                {"test " + task.metric.name, number(outcome.test.mean)},
+      .facts = {{"test " + task.metric.name, number(outcome.test.mean)},
                 {"validation " + task.metric.name, number(outcome.val.mean)},
                 {"best epoch", fmt::format("{} of {}", outcome.best_epoch, run.settings().run.epochs)},
                 {"ms per epoch", number(run.epoch_ms())},
                 {"peak MB", number(peak_mb(task.data.device()))}},
+      .data = data_rows(run),
+      .options = option_rows(run),
+      .importance = importance_rows(run),
+      .no_importance = run.insight().no_importance,
+      .embeddings = embedding_chart(run),
       .scored = scored_examples(run),
       .metric = task.metric.name,
       .profile = profile};
+  for (const auto& row : command_rows(run)) report.facts.push_back(row);
   report.charts.push_back(chart_of(run, outcome, report.title));
   if (examples.labels != Labels::numbers && task.reported.empty())
     report.classes.emplace(examples.labels, run.output(), examples.y, examples.test, task.data.class_names);

@@ -41,10 +41,20 @@ std::string section(const char* heading, const std::string& content, const std::
                      about.empty() ? "" : fmt::format("<p>{}</p>\n", xml_text(about)), content);
 }
 
-std::string facts_table(const Report& report) {
+std::string facts_table(const ReportRows& rows) {
   std::string text = "<table class=\"facts\">\n";
-  for (const auto& [name, value] : report.facts) text += table_row({xml_text(name), xml_text(value)});
+  for (const auto& [name, value] : rows) text += table_row({xml_text(name), xml_text(value)});
   return text + "</table>\n";
+}
+
+std::string importance_table(const Report& report) {
+  double largest = 1e-12;
+  for (const auto& [name, fall] : report.importance) largest = std::max(largest, fall);
+  std::string table = "<table>\n" + table_row({"column", "fall of " + xml_text(report.metric)}, "th");
+  for (const auto& [name, fall] : report.importance)
+    table += fmt::format("<tr><td>{}</td><td class=\"share\" style=\"--share: {:.1f}%\">{:.4f}</td></tr>\n",
+                         xml_text(name), 100.0 * std::max(0.0, fall) / largest, fall);
+  return table + "</table>\n";
 }
 
 std::string range_text(const DegreeScore& s) {
@@ -124,10 +134,23 @@ std::vector<DegreeScore> scores_by_degree(const Graph& graph, const Metric& metr
 std::string html(const Report& report) {
   std::string page = fmt::format("{}<title>{}</title>\n</head>\n<body>\n<h1>{}</h1>\n", kHead,
                                  xml_text(report.title), xml_text(report.title));
-  if (!report.facts.empty()) page += section("Run", facts_table(report));
+  if (!report.facts.empty()) page += section("Run", facts_table(report.facts));
+  if (!report.data.empty()) page += section("Data", facts_table(report.data));
   for (const Chart& chart : report.charts) page += section("Training", svg(chart));
   if (report.classes) page += section("Classes", report.classes->html(), report.scored);
   if (!report.degrees.empty()) page += section("Degrees", degree_section(report), report.scored);
+  if (!report.importance.empty())
+    page += section("Columns by importance", importance_table(report),
+                    "The values of a column are shuffled among the nodes; the more the metric of the test "
+                    "examples falls, the "
+                    "more the model depends on the column. Columns that say the same hide each other.");
+  if (!report.no_importance.empty()) page += section("Columns by importance", "", report.no_importance);
+  if (report.embeddings)
+    page += section("Embeddings", svg(*report.embeddings),
+                    "The nodes' embeddings in the plane in which they differ most (principal components).");
+  if (!report.options.empty())
+    page +=
+        fmt::format("<details>\n<summary>All options</summary>\n{}</details>\n", facts_table(report.options));
   if (!report.profile.empty()) page += section("Time and memory by op", profile_section(report.profile));
   return page + "</body>\n</html>\n";
 }

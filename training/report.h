@@ -19,11 +19,17 @@ struct DegreeScore {
 std::vector<DegreeScore> scores_by_degree(const Graph& graph, const Metric& metric, const Tensor& output,
                                           const Tensor& y, const Tensor& index);
 
+using ReportRows = std::vector<std::pair<std::string, std::string>>;  ///< "device": "cuda:0"
+
 /// Contents of a training's HTML page; empty parts are omitted.
 struct Report {
   std::string title;
-  std::vector<std::pair<std::string, std::string>> facts = {};  ///< "device": "cuda:0"
+  ReportRows facts = {}, data = {}, options = {};
   std::vector<Chart> charts = {};
+  /// Columns of features, and how much the metric falls when each is shuffled; or why that is not known.
+  std::vector<std::pair<std::string, double>> importance = {};
+  std::string no_importance = {};
+  std::optional<Chart> embeddings = {};
   std::string scored = {};  ///< the examples of `classes` and `degrees`, in a sentence
   std::optional<ClassReport> classes = {};
   std::string metric = {};  ///< the metric of `degrees`

@@ -2,6 +2,7 @@
 #include <adjoint/core/log.h>
 #include <adjoint/core/program.h>
 #include <adjoint/core/random.h>
+#include <adjoint/graph/edge_attributes.h>
 #include <adjoint/optim/adam.h>
 #include <adjoint/training/metric.h>
 #include <adjoint/training/run.h>
@@ -255,6 +256,36 @@ void Run::finish(Evaluator& evaluator) {
                  : fmt::format("no better validation {}", task_.metric.name),
              settings_.run.patience);
   record_.add(std::move(result));
+  if (!settings_.output.report.empty() && run_ + 1 == task_.runs) insight_ = insight_of(evaluator);
+}
+
+Insight Run::insight_of(Evaluator& evaluator) const {
+  constexpr int64_t kColumns = 200, kRepeats = 3, kNodes = 2000, kWidth = 1024;
+  constexpr double kMost = 2e9;  // nodes and edges in all passes
+  Insight insight;
+  const Features& x = task_.features;
+  const double passes = static_cast<double>(kRepeats * task_.num_features) *
+                        static_cast<double>(task_.data.num_nodes() + task_.data.graph.num_edges());
+  if (!x || x.is_quantized())
+    insight.no_importance = "Not computed: the features are not in memory as numbers.";
+  else if (task_.num_features > kColumns || passes > kMost)
+    insight.no_importance =
+        fmt::format("Not computed: {} columns of {} nodes and {} edges would take long.", task_.num_features,
+                    task_.data.num_nodes(), task_.data.graph.num_edges());
+  else if (!evaluator.outputs_for(x))
+    insight.no_importance = "Not computed for models of graphs.";
+  else
+    insight.importance =
+        permutation_importance(x.to_dense().to(DType::f32), kRepeats, seed(), [&](const Tensor& shuffled) {
+          const Tensor out = evaluator.outputs_for(Features(shuffled).to(settings_.compute.dtype()));
+          return task_.metric.score(task_.metric.measure(out, examples_.y, examples_.test));
+        });
+  const Tensor z = evaluator.embeddings();
+  if (!z || z.size(1) > kWidth || z.size(0) < 3) return insight;
+  const int64_t count = std::min(z.size(0), kNodes);
+  for (int64_t k = 0; k < count; ++k) insight.nodes.push_back(static_cast<int32_t>(k * z.size(0) / count));
+  insight.embeddings = principal_plane(detail::gather_edges(z, Tensor::from(insight.nodes, z.device())));
+  return insight;
 }
 
 double Run::epoch_ms() const {

@@ -7,6 +7,7 @@
 #include <adjoint/optim/non_finite.h>
 #include <adjoint/optim/optimizer.h>
 #include <adjoint/training/epoch.h>
+#include <adjoint/training/insight.h>
 #include <adjoint/training/objective.h>
 #include <adjoint/training/record.h>
 #include <adjoint/training/run_folder.h>
@@ -85,6 +86,8 @@ class Run {
   /// "GCN 1433-16-7".
   const std::string& model() const { return name_; }
   const TrainingRecord& record() const { return record_; }
+  /// Of the last run, with --report.
+  const Insight& insight() const { return insight_; }
   /// Output of the last run, as from Objective.
   const Tensor& output() const { return output_; }
   /// Median over the epochs trained by this process, without evaluation; 0 if there were none.
@@ -104,6 +107,7 @@ class Run {
   /// Ends an epoch of mean loss `loss`, a scalar on the device.
   void end_epoch(const Tensor& loss, Evaluator& evaluator);
   void finish(Evaluator& evaluator);
+  Insight insight_of(Evaluator& evaluator) const;
   void choose_split();
   bool done() const { return epoch_ >= settings_.run.epochs || stopped_; }
   bool stopped_early() const { return stopped_ && epoch_ < settings_.run.epochs; }
@@ -140,6 +144,7 @@ class Run {
   Stopwatch watch_;
   std::vector<double> epoch_ms_;
   Tensor output_;
+  Insight insight_;
   std::optional<Progress> progress_;
   std::shared_ptr<const void> folder_;  // the lock of --run-dir
   std::unique_ptr<SignalScope> signals_;

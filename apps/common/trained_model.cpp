@@ -4,7 +4,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/feature_names.h>
 #include <adjoint/kernels/index/select.h>
-#include <adjoint/models/link.h>
+#include <adjoint/models/edge.h>
 #include <adjoint/models/pyg_state.h>
 #include <adjoint/nn/init.h>
 #include <adjoint/optim/non_finite.h>
@@ -75,7 +75,7 @@ void match_names(Dataset& data, const std::string& file, const ModelDescription&
 }
 
 const Tensor& labels_for(const ModelDescription& model, const Dataset& data) {
-  return model.of_graphs() ? data.graph_y : data.y;
+  return model.of_graphs() ? data.graph_y : model.of_edges() ? data.edge_y : data.y;
 }
 
 Tensor judged(const ModelDescription& model, const Dataset& data) {
@@ -115,18 +115,22 @@ Tensor run(const TrainedModel& trained, const Dataset& data, const BatchOptions&
   const NoGrad no_grad;
   const DType dtype = execution_options_of(trained.description()).dtype();
   const int workers = batches.num_workers(data.device().str());
-  const auto* of_links = trained.model().as<models::LinkModel>();
-  auto* nodes = of_links != nullptr ? &of_links->encoder() : trained.model().as<models::NodeModel>();
+  const auto* pairs = trained.model().as<models::PairModel>();
+  auto* nodes = pairs != nullptr ? &pairs->encoder() : trained.model().as<models::NodeModel>();
+  const auto decoded = [&](const Tensor& raw) {
+    const auto* edges = trained.model().as<models::EdgeModel>();
+    return trained.finish(edges != nullptr ? edges->outputs_of_all(raw, data.graph) : raw);
+  };
   if (batches.evaluation == EvaluationMethod::layers) {
     require_layers(trained.model());
-    return trained.finish(layer_by_layer(*nodes, data.graph, feature_store(data, batches, dtype),
-                                         {.batch_size = batches.batch_size, .workers = workers}));
+    return decoded(layer_by_layer(*nodes, data.graph, feature_store(data, batches, dtype),
+                                  {.batch_size = batches.batch_size, .workers = workers}));
   }
   const Features x = data.x.to(dtype);
   if (auto* of_graphs = trained.model().as<models::GraphModel>())
     return trained.finish(
         graph_outputs(*of_graphs, data, x, trained.num_outputs(), trained.graphs_at_once(), workers));
-  return trained.finish((*nodes)(data.graph, x).value());
+  return decoded((*nodes)(data.graph, x).value());
 }
 
 }  // namespace adj::apps

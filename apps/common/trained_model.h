@@ -29,7 +29,7 @@ training::ExecutionOptions execution_options_of(const ModelDescription& model);
 /// (data/feature_names.h).
 void match_names(Dataset& data, const std::string& file, const ModelDescription& model);
 
-/// The dataset's labels of the model's kind, nodes or graphs; absent if it has none.
+/// The dataset's labels of the model's kind, nodes, graphs or edges; absent if it has none.
 const Tensor& labels_for(const ModelDescription& model, const Dataset& data);
 /// The nodes or graphs for the evaluation: the split's test ones, or without splits all labelled ones
 /// (absent: all, for several labels each).
@@ -38,9 +38,10 @@ Tensor judged(const ModelDescription& model, const Dataset& data);
 std::optional<double> measure(const ModelDescription& model, const training::Metric& metric,
                               const Dataset& data, const Tensor& output);
 
-/// float32 [N, outputs] of all nodes, or [G, outputs] of all graphs, of a dataset on the device; for a model
-/// of links the embeddings of all nodes. Features are already scaled, in the place given by `batches`; runs
-/// in one pass or layer by layer (training/feature_place.h). Throws adj::Error for non-finite results.
+/// float32 [N, outputs] of all nodes, [G, outputs] of all graphs or [M, outputs] of all edges of a dataset on
+/// the device; for a model of links the embeddings of all nodes. Features are already scaled, in the place
+/// given by `batches`; runs in one pass or layer by layer (training/feature_place.h). Throws adj::Error for
+/// non-finite results.
 Tensor run(const TrainedModel& trained, const Dataset& data, const training::BatchOptions& batches);
 
 }  // namespace adj::apps

@@ -18,7 +18,7 @@ struct EdgeArguments {
   EdgeListOptions edges;
   TextOptions text;
   NodeOptions nodes;
-  std::string ids = "auto", header = "auto", missing_ids = "error", weight_column;
+  std::string ids = "auto", header = "auto", missing_ids = "error", weight_column, edge_task = "edge_class";
   bool unweighted = false;
   std::vector<std::string> notes;
 
@@ -29,6 +29,7 @@ struct EdgeArguments {
     if (o.layout == EdgeLayout::list) return;
     for (const auto& [name, chosen] : {std::pair("source, --target", !o.columns.source.empty()),
                                        {"weight COLUMN", o.columns.weighted()},
+                                       {"edge-label", !o.columns.label.empty()},
                                        {"nodes", o.nodes > 0},
                                        {"ids numbers", ids == "numbers"},
                                        {"missing-ids drop", missing_ids == "drop"},
@@ -64,8 +65,19 @@ struct EdgeArguments {
     if (!weight_column.empty()) o.columns.weight = weight_column;
     check_layout(o);
     o.text = text.format();
-    o.node_files = nodes.files(ids == "names");
+    check_edge_labels(o);
+    o.node_files =
+        nodes.files(ids == "names", o.columns.label.empty() ? std::nullopt : std::optional(o.edge_task));
     return o;
+  }
+
+  void check_edge_labels(EdgeListOptions& o) const {
+    expect_one_of("edge-task", edge_task, {"edge_class", "edge_regression"});
+    o.edge_task = edge_task == "edge_class" ? Task::edge_class : Task::edge_regression;
+    if (o.columns.label.empty() && o.edge_task != Task::edge_class)
+      usage_fail("--edge-task: requires --edge-label COLUMN");
+    if (!o.columns.label.empty() && o.coalesce)
+      usage_fail("--edge-label: conflicts with --coalesce, as equal edges may have different labels");
   }
 };
 
@@ -100,6 +112,10 @@ Format edges_format(std::shared_ptr<const SplitOptions> splits) {
   add("target", column(o.columns.target), "the same for target ids (target, dst, to, tail, :END_ID, …)");
   add("weight", column(o.columns.weight),
       "column of edge weights (default: one called weight); none: no weights, also of a Matrix Market file");
+  add("edge-label", column(o.columns.label),
+      "column of edge labels, for train_edge; --split then divides the labelled edges");
+  add("edge-task", with_default(arguments->edge_task),
+      "kind of edge labels: edge_class (any text, sorted) or edge_regression (numbers)");
   add("weight-column", column(arguments->weight_column), "older name of --weight");
   add("unweighted", po::bool_switch(&arguments->unweighted), "older name of --weight none");
   add("missing-ids", with_default(arguments->missing_ids),

@@ -34,7 +34,7 @@ Header header_of(const char* option, const std::string& text) {
   return text == "yes" ? Header::yes : Header::no;
 }
 
-NodeFiles NodeOptions::files(bool named) const {
+NodeFiles NodeOptions::files(bool named, std::optional<Task> edges) const {
   NodeFiles files = files_;
   for (std::string* path : {&files.features, &files.labels, &files.train, &files.val, &files.test})
     if (*path == "-") *path = "/dev/stdin";
@@ -43,9 +43,15 @@ NodeFiles NodeOptions::files(bool named) const {
     if (task_ == name_of(known)) files.task = known;
   if (task_ != name_of(files.task))
     usage_fail("--task {}: expected node_class, node_multilabel or node_regression", task_);
-  const bool labelled = !files.labels.empty() || !files.features.empty();  // or a column of it
+  if (edges && (!files.labels.empty() || !files.train.empty() || !files.columns.label.empty() ||
+                task_ != "node_class"))
+    usage_fail(
+        "--edge-label: conflicts with --labels, --label, --task, --train, --val and --test, as a dataset has "
+        "labels of edges or of nodes");
+  if (edges && !files.features.empty()) files.columns.label = "none";
+  const bool labelled = edges || !files.labels.empty() || !files.features.empty();  // or a column of it
   if (files.task != Task::node_class && !labelled) usage_fail("--task: requires --labels or --features");
-  if (has_missing_labels_ && !labelled) usage_fail("--missing-labels: requires --labels or --features");
+  if (has_missing_labels_ && !labelled) usage_fail("--missing-labels: requires --labels, --features or --edge-label");
   set_columns(files);
   if (files.headers != Header::find_out && !labelled && files.train.empty())
     usage_fail("--node-headers: requires --features, --labels or --train");
@@ -53,6 +59,7 @@ NodeFiles NodeOptions::files(bool named) const {
     usage_fail("--features-by-row, --labels-by-row: require integer ids");
   if (has_missing_labels_) {
     if (files.task != Task::node_class) usage_fail("--missing-labels: requires --task node_class");
+    if (edges == Task::edge_regression) usage_fail("--missing-labels: requires --edge-task edge_class");
     files.missing_labels = items_of(missing_labels_);
   }
   for (Imputation known : {Imputation::mean, Imputation::median, Imputation::zero})
@@ -63,8 +70,9 @@ NodeFiles NodeOptions::files(bool named) const {
     usage_fail("--train, --val, --test: expected all three or none");
   files.split = splits_->random();
   if (files.split && !files.train.empty()) usage_fail("--split: conflicts with --train, --val and --test");
-  if (splits_->stratified && (!labelled || files.task != Task::node_class))
-    usage_fail("--stratified: requires labels and --task node_class");
+  if (splits_->stratified &&
+      (!labelled || files.task != Task::node_class || edges == Task::edge_regression))
+    usage_fail("--stratified: requires labels and --task node_class or --edge-task edge_class");
   return files;
 }
 

@@ -5,6 +5,7 @@
 #include <adjoint/data/import/node_files.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,8 +22,9 @@ class NodeOptions {
 
   /// This must outlive the reading of the command line.
   void add_to(boost::program_options::options_description& description);
-  /// The files and the random split. `named`: ids are names, not integers. Throws UsageError.
-  NodeFiles files(bool named) const;
+  /// The files and the random split. `named`: ids are names, not integers; `edges`: the task, if edges have
+  /// labels. Throws UsageError.
+  NodeFiles files(bool named, std::optional<Task> edges) const;
   /// The files by their options; call after reading the options.
   std::vector<std::pair<std::string, std::string>> paths() const;
 

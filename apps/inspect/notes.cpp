@@ -1,5 +1,6 @@
 #include "report.h"
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/names.h>
 
 #include <algorithm>
 #include <set>
@@ -85,7 +86,7 @@ void note_classes(Notes& notes, const Dataset& data, const Counts& classes) {
               listed(without, data.classes - count));
 }
 
-void note_columns(Notes& notes, const LabelStatistics& l, const char* place) {
+void note_columns(Notes& notes, const LabelStatistics& l, const std::string& place) {
   std::vector<size_t> constant;
   for (size_t k = 0; k < l.positive.size(); ++k)
     if (l.positive[k] == 0 || l.positive[k] == l.rows) constant.push_back(k);
@@ -142,13 +143,13 @@ std::vector<std::string> notes_of(const std::string& path, const Dataset& data, 
   if (s.graphs && s.graphs->empty > 0)
     notes.say("graphs/offsets", "{} graphs without a node", s.graphs->empty);
   if (s.labels) {
-    const bool of_nodes = &labels_of(data) == &data.y;
-    if (data.task == Task::node_class || data.task == Task::graph_class) {
+    const std::string place = detail::labels_path(data.task);
+    if (has_classes(data.task)) {
       note_classes(notes, data, s.labels->classes);
       note_splits(notes, data, s.labels->classes);
     }
-    note_columns(notes, *s.labels, of_nodes ? "nodes/y" : "graphs/y");
-    if (data.unlabelled == s.labels->rows) notes.say(of_nodes ? "nodes/y" : "graphs/y", "no label at all");
+    note_columns(notes, *s.labels, place);
+    if (data.unlabelled == s.labels->rows) notes.say(place, "no label at all");
   }
   note_beside(notes, path);
   return notes.take();

@@ -75,7 +75,8 @@ void check_batches(PredictOptions& o) {
 void check(PredictOptions& o, const std::vector<std::string>& renamed) {
   if (o.checkpoint.empty() == o.pyg_state.empty()) usage_fail("expected either --checkpoint or --pyg-state");
   if (o.data.empty()) usage_fail("--data: expected a file");
-  if (o.out.empty() && (o.embeddings.empty() || !o.pairs.empty() || o.missing_links != 0))
+  const bool others = !o.embeddings.empty() || !o.attention.empty();
+  if (o.out.empty() && (!others || !o.pairs.empty() || o.missing_links != 0))
     usage_fail("--out: expected a file");
   if (o.pyg_state.empty() != o.model.empty())
     usage_fail("--pyg-state and --model require each other: a checkpoint names its own model");
@@ -107,7 +108,8 @@ void check(PredictOptions& o, const std::vector<std::string>& renamed) {
   files.read("pyg-state", o.pyg_state);
   files.read("pairs", input_file(o.pairs));
   if (is_input(o.nodes)) files.read("nodes", input_file(o.nodes));
-  for (const auto& [name, path] : {std::pair("out", &o.out), {"embeddings", &o.embeddings}}) {
+  for (const auto& [name, path] :
+       {std::pair("out", &o.out), {"embeddings", &o.embeddings}, {"attention", &o.attention}}) {
     if (path->empty()) continue;
     files.write(name, *path);
     expect_predictions_path(name, *path);
@@ -136,7 +138,11 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
         "each of these nodes. Scores all pairs, N (N - 1) / 2, or N per node"},
        {"embeddings", &o.embeddings, "FILE",
         "write the last hidden layer of every node or graph, for a model of links what its decoder "
-        "compares: FILE.csv, FILE.jsonl or FILE.h5"},
+        "compares: FILE.csv, FILE.jsonl, FILE.h5 or FILE.npy"},
+       {"attention", &o.attention, "FILE",
+        "write how much each node attends to each neighbour, a row for each edge and self-loop, a column for "
+        "each "
+        "layer and head (GAT, GATv2, Transformer, AGNN): FILE.csv, FILE.jsonl or FILE.h5"},
        escape_formulas_option(o.escape_formulas),
        {"split", &o.split, "K", "split of the dataset on whose test nodes the metric is computed"},
        {"device", &o.device, "NAME", "cpu, cuda or cuda:1"},

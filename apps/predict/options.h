@@ -12,9 +12,9 @@ namespace adj::apps {
 /// Options of `predict`.
 struct PredictOptions {
   std::string checkpoint, pyg_state, data, out, device = "cpu", split = "0";
-  std::string nodes, embeddings, pairs;  ///< empty: not asked for
-  TextOptions text;                      ///< of nodes and pairs
-  int64_t missing_links = 0;             ///< 0: not asked for
+  std::string nodes, embeddings, attention, pairs;  ///< empty: not asked for
+  TextOptions text;                                 ///< of nodes and pairs
+  int64_t missing_links = 0;                        ///< 0: not asked for
   int64_t threads = 0;
   bool json = false, quiet = false, class_scores = false, escape_formulas = false;
   training::BatchOptions batches;  ///< evaluation graph or layers

@@ -39,7 +39,7 @@ std::string cell(int64_t count, int64_t all) {
 }  // namespace
 
 void print_class_shares(const Dataset& data, const std::vector<Split>& splits) {
-  if ((data.task != Task::node_class && data.task != Task::graph_class) || !data.labels()) return;
+  if (!has_classes(data.task) || !data.labels()) return;
   const ClassCounts counts = counts_of(data, splits[0]);
   size_t width = 5;
   for (size_t k = 0; k < std::min(counts.size(), kClassesShown); ++k)

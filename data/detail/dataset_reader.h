@@ -3,6 +3,7 @@
 #include <adjoint/data/dataset.h>
 #include <adjoint/data/detail/dataset_values.h>
 #include <adjoint/data/detail/labels.h>
+#include <adjoint/data/detail/names.h>
 
 #include <optional>
 
@@ -51,6 +52,8 @@ class DatasetReader {
   void read_graphs();
   void read_edges();
   void check_graphs_apart(const Tensor& src, const Tensor& dst);
+  /// Labels and splits of edges from the file's order to edge numbers.
+  void number_edges();
 
   void read_features();
   void leave_features(bool sparse);
@@ -77,11 +80,19 @@ class DatasetReader {
   Split read_split(const std::string& group);
   Tensor read_part(const std::string& group, size_t part, std::vector<uint8_t>& part_of);
 
-  /// Number of items with labels and splits (nodes or graphs); absent if unknown.
+  /// Number of items with labels and splits (nodes, graphs or edges); absent if unknown.
   std::optional<int64_t> members() const {
-    return problems_.in("attribute task") ? std::nullopt : of_graphs() ? graphs_ : nodes_;
+    return problems_.in("attribute task") ? std::nullopt
+           : of_graphs()                  ? graphs_
+           : of_edges()                   ? num_edges_
+                                          : nodes_;
   }
   bool of_graphs() const { return is_of_graphs(data_.task); }
+  bool of_edges() const { return is_of_edges(data_.task); }
+  /// The task that labels at `path` are for; none if another's are wanted.
+  Task task_of(std::string_view path) const {
+    return path == labels_path(data_.task) ? data_.task : Task::none;
+  }
   /// The expected extent of a dataset, `more` than the rows; any if it is unknown or already reported as
   /// wrong.
   int64_t extent(std::string_view path, std::optional<int64_t> rows, int64_t more = 0) const {
@@ -97,8 +108,9 @@ class DatasetReader {
   const LoadOptions options_;
   Problems problems_;
   FileValues values_;
-  std::optional<int64_t> nodes_, graphs_;  // absent if the file does not state it, or states too much
-  bool typed_ = false, edges_ = false;     // of one type of several; its items are edges
+  std::optional<int64_t> nodes_, graphs_,
+      num_edges_;                       // absent if the file does not state it, or states too much
+  bool typed_ = false, edges_ = false;  // of one type of several; its items are edges
   Dataset data_;
 };
 

@@ -38,7 +38,8 @@ std::string problem_of_encoder(const FeatureEncoder& encoder, int64_t features,
 std::string utf8_name(std::string name);
 /// The first names and the number of the others: "a, b and 3 more".
 std::string listed(const std::vector<std::string>& names, size_t shown);
-/// Path of the class names, next to the labels.
+/// Path of the task's labels, "nodes/y", and of the names of their classes next to them.
+std::string labels_path(Task task);
 std::string class_names_path(Task task);
 
 }  // namespace adj::detail

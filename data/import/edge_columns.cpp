@@ -137,7 +137,8 @@ class EndPairs {
 void find_ends(std::span<const std::string> names, const std::vector<Words>& words, EdgeColumns& found) {
   std::vector<int64_t> rest;
   for (size_t k = 0; k < words.size(); ++k)
-    if (words.size() == 2 || (!is_other(words[k], k) && static_cast<int64_t>(k) != found.weight))
+    if (words.size() == 2 || (!is_other(words[k], k) && static_cast<int64_t>(k) != found.weight &&
+                              static_cast<int64_t>(k) != found.label))
       rest.push_back(static_cast<int64_t>(k));
   if (EndPairs(words).find_best(rest.size() == 2, found)) {
     found.two_kinds = group_in(names[static_cast<size_t>(found.source)]) !=
@@ -164,8 +165,13 @@ void apply(const EdgeColumnNames& chosen, std::span<const std::string> names, in
     found.two_kinds = false;
     found.relation = -1;
   }
-  if (found.source == found.target || found.weight == found.source || found.weight == found.target)
-    data_fail("{}: one column for two purposes, expected source, target and weight in different ones", place);
+  std::vector<int64_t> used{found.source, found.target};
+  for (const int64_t column : {found.weight, found.label})
+    if (column >= 0) used.push_back(column);
+  std::sort(used.begin(), used.end());
+  if (std::adjacent_find(used.begin(), used.end()) != used.end())
+    data_fail("{}: one column for two purposes, expected source, target, weight and label in different ones",
+              place);
 }
 
 }  // namespace
@@ -193,9 +199,10 @@ std::vector<std::string> words_in(std::string_view name) {
 std::string EdgeColumns::str(std::span<const std::string> names, int64_t columns) const {
   if (columns == 2 && source == 0) return "";
   const auto name = [&](int64_t column) { return excerpt(column_name(column, names)); };
-  return fmt::format("edges from {} to {}{}{}", name(source), name(target),
+  return fmt::format("edges from {} to {}{}{}{}", name(source), name(target),
                      weight < 0 ? "" : "; weights from " + name(weight),
-                     passed_over(std::array{source, target, weight}, names, columns));
+                     label < 0 ? "" : "; labels from " + name(label),
+                     passed_over(std::array{source, target, weight, label}, names, columns));
 }
 
 EdgeColumns edge_columns(std::span<const std::string> names, const EdgeColumnNames& chosen,
@@ -211,6 +218,8 @@ EdgeColumns edge_columns(std::span<const std::string> names, const EdgeColumnNam
     if (is_weight(words.back()) && chosen.weight.empty()) found.weight = k;
   }
   if (chosen.weighted()) found.weight = chosen_column(chosen.weight, names, columns, place);
+  if (!chosen.label.empty()) found.label = chosen_column(chosen.label, names, columns, place);
+  if (found.relation == found.label) found.relation = -1;  // what the user says they are
   find_ends(names, words, found);
   apply(chosen, names, columns, place, found);
   return found;
@@ -220,12 +229,13 @@ EdgeColumns edge_columns(int64_t columns, const EdgeColumnNames& chosen, const s
   EdgeColumns found;
   found.rule = EdgeColumns::Rule::first;
   if (chosen.weighted()) found.weight = chosen_column(chosen.weight, {}, columns, place);
+  if (!chosen.label.empty()) found.label = chosen_column(chosen.label, {}, columns, place);
   apply(chosen, {}, columns, place, found);
   return found;
 }
 
 bool has_chosen_name(std::span<const std::string> fields, const EdgeColumnNames& chosen) {
-  for (const std::string* choice : {&chosen.source, &chosen.target, &chosen.weight})
+  for (const std::string* choice : {&chosen.source, &chosen.target, &chosen.weight, &chosen.label})
     if (!choice->empty() && !is_number(*choice) && *choice != "none" &&
         std::find(fields.begin(), fields.end(), *choice) != fields.end())
       return true;

@@ -13,6 +13,7 @@ namespace adj {
 struct EdgeColumnNames {
   std::string source = {}, target = {};
   std::string weight = {};  ///< "none": no weights, whatever the columns are called
+  std::string label = {};   ///< of edge labels; empty: none, whatever the columns are called
 
   bool weighted() const { return !weight.empty() && weight != "none"; }
 };
@@ -26,6 +27,7 @@ struct EdgeColumns {
   Rule rule = Rule::none;
   int64_t source = 0, target = 1;
   int64_t weight = -1;    ///< -1: none
+  int64_t label = -1;     ///< -1: none
   int64_t relation = -1;  ///< column whose name says that edges are of several kinds; -1: none
   /// True if the names say that sources and targets are different things: userId and movieId.
   bool two_kinds = false;

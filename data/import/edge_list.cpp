@@ -1,6 +1,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/declared_counts.h>
 #include <adjoint/data/import/detail/edge_matrix.h>
+#include <adjoint/data/detail/labels.h>
 #include <adjoint/data/import/detail/list_reader.h>
 #include <adjoint/data/import/edge_list.h>
 
@@ -142,7 +143,7 @@ ImportedEdges read_entries(const std::string& path, const EdgeListOptions& optio
 }
 
 ImportedEdges read_edges(const std::string& path, EdgeListOptions& options, NodeIds& ids, bool& undirected,
-                         ReadProgress& reading, std::vector<std::string>& notes) {
+                         LabelTexts& labels, ReadProgress& reading, std::vector<std::string>& notes) {
   const TextInput& input = options.text.input;
   const bool arrays = options.layout == EdgeLayout::matrix && detail::has_arrays(path);
   const bool matrix_market = !arrays && has_matrix_market(path, input, options.layout);
@@ -154,9 +155,9 @@ ImportedEdges read_edges(const std::string& path, EdgeListOptions& options, Node
     const ListLayout layout = layout_of(path, options);
     ids = NodeIds(layout.kind);
     ids.reserve_numbers(layout.kind == NodeIds::Kind::numbers ? options.nodes : 0);
-    return read_list(source, layout, options, ids, notes);
+    return read_list(source, layout, options, ids, labels, notes);
   }
-  if (options.columns.weighted() || !options.columns.source.empty())
+  if (options.columns.weighted() || !options.columns.source.empty() || !options.columns.label.empty())
     source.fail(1, "a Matrix Market file, expected a list with columns to choose from");
   MatrixMarket matrix = read_matrix_market(source, options);
   ids.reserve_numbers(std::max(matrix.nodes, options.nodes));
@@ -164,6 +165,42 @@ ImportedEdges read_edges(const std::string& path, EdgeListOptions& options, Node
   notes.push_back(fmt::format("{}: Matrix Market: row i is node i - 1, also in files of nodes{}",
                               excerpt(path), source.found()));
   return std::move(matrix.edges);
+}
+
+/// Classes instead of numbers of texts, and the splits of labelled edges.
+void finish_edge_labels(const std::string& path, const EdgeListOptions& options, const LabelTexts& labels,
+                        Dataset& data, std::vector<std::string>& notes) {
+  data.task = options.edge_task;
+  if (data.task == Task::edge_class) {
+    std::vector<int32_t> y = data.edge_y.to_vector<int32_t>();
+    std::vector<const std::string*> used(labels.texts().size());  // without that of a header
+    for (const int32_t label : y)
+      if (label >= 0) used[static_cast<size_t>(label)] = labels.texts()[static_cast<size_t>(label)];
+    std::vector<size_t> place(used.size());
+    for (size_t text = 0, next = 0; text < used.size(); ++text) place[text] = used[text] ? next++ : 0;
+    std::erase(used, nullptr);
+    LabelClasses classes = label_classes(used);
+    for (int32_t& label : y)
+      if (label >= 0) label = classes.class_of[place[static_cast<size_t>(label)]];
+    data.edge_y = Tensor::from(y);
+    data.classes = std::ssize(classes.names);
+    notes.push_back(fmt::format(
+        "labels of edges are {}: {} classes{}{}",
+        classes.order == LabelClasses::Order::text ? "text, alphabetical" : "numbers, in ascending order",
+        data.classes,
+        classes.fractions ? ", some with fractions (--edge-task edge_regression for targets)" : "",
+        labels.note()));
+    if (classes.named) data.class_names = std::move(classes.names);
+  }
+  data.unlabelled = detail::count_unlabelled(data.edge_y);
+  if (data.unlabelled == data.graph.num_edges())
+    data_fail("{}: no labels of edges, expected some", excerpt(path));
+  if (data.unlabelled > 0)
+    notes.push_back(
+        fmt::format("{} of {} edges are without a label", data.unlabelled, data.graph.num_edges()));
+  if (!options.node_files.split) return;
+  data.splits = options.node_files.split->draw(data, path);
+  notes.push_back(options.node_files.split->note(data.splits, "edges"));
 }
 
 }  // namespace
@@ -182,13 +219,21 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& wanted,
   Dataset data;
   data.undirected = options.undirected;
   NodeIds ids(NodeIds::Kind::numbers);
-  ImportedEdges edges = read_edges(path, options, ids, data.undirected, reading, *notes);
+  LabelTexts labels(files.missing_labels, [](std::string_view text) { return is_missing(text); });
+  ImportedEdges edges = read_edges(path, options, ids, data.undirected, labels, reading, *notes);
   expect_nodes_listed(path, options, ids.size(), edges.size());
   add_listed_nodes(files, options.text, ids, *notes);
   expect_nodes_listed(path, options, ids.size(), edges.size());
   const bool reverses = options.layout == EdgeLayout::list && data.undirected;
   data.graph = edges.graph(path, ids, reverses, options.coalesce);
-  read_node_files(files, options.text, ids, data, &reading, *notes);
+  data.edge_y = edges.labels();
+  NodeFiles of_nodes = files;
+  if (data.edge_y) {
+    of_nodes.split.reset();
+    of_nodes.missing_labels.reset();
+  }
+  read_node_files(of_nodes, options.text, ids, data, &reading, *notes);
+  if (data.edge_y) finish_edge_labels(path, options, labels, data, *notes);
   ids.move_to(data);
   return data;
 }

@@ -33,6 +33,8 @@ struct EdgeListOptions {
   bool undirected = false;  ///< treat edges as undirected: append reverses
   bool coalesce = false;    ///< merge equal edges, adding weights
   bool drop_self_loops = false;
+  /// With columns.label. edge_class: any text, classes in ascending order; edge_regression: numbers.
+  Task edge_task = Task::edge_class;
   NodeFiles node_files = {};
 };
 
@@ -55,6 +57,10 @@ struct EdgeListOptions {
 /// undirected; with `undirected` one triangle may be empty. Lists of neighbours may have a colon behind the
 /// node; with `undirected` an edge may be listed once.
 ///
+/// With a column of edge labels the dataset is one of labelled edges; NodeFiles::missing_labels are texts
+/// that mean none (empty, NA, nan, … by default, but not -1), and NodeFiles::split divides the labelled
+/// edges.
+///
 /// `notes`: lines about what was detected ("links.csv: separated by a comma; line 1 taken as header:
 /// src,dst,n; edges from src to dst; passed over: n; ids are names"), and those of read_node_files().
 ///
@@ -67,7 +73,7 @@ struct EdgeListOptions {
 /// of columns than the first, a missing or invalid id, a weight that is not a finite number, equal edges
 /// whose weights overflow float32, a comment that may be an edge, 2^31 - 1 or more nodes or edges, no edges,
 /// numeric ids far larger than the number of edges; a Matrix Market file that is not square, or whose entries
-/// do not match its size line; and as read_node_files().
+/// do not match its size line; a column of edge labels with none; and as read_node_files().
 Dataset import_edge_list(const std::string& path, const EdgeListOptions& options,
                          std::vector<std::string>* notes = nullptr);
 

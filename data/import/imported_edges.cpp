@@ -1,5 +1,6 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/import/imported_edges.h>
+#include <adjoint/graph/detail/index.h>
 #include <adjoint/graph/transforms.h>
 
 #include <algorithm>
@@ -64,14 +65,16 @@ void expect_finite(const std::string& file, const Graph& graph, const NodeIds& i
 
 }  // namespace
 
-void ImportedEdges::append(int32_t src, int32_t dst, float weight) {
+void ImportedEdges::append(int32_t src, int32_t dst, const EdgeValues& values) {
   if (src == dst) {
     if (drop_self_loops_) return;
     ++loops_;
   }
   src_.append(src);
   dst_.append(dst);
-  if (weighted_) weight_.append(weight);
+  if (weighted_) weight_.append(values.weight);
+  if (labels_ == Task::edge_class) label_.append(values.label);
+  if (labels_ == Task::edge_regression) target_.append(values.target);
 }
 
 int64_t ImportedEdges::count_lone(int64_t nodes) const {
@@ -99,16 +102,23 @@ Graph ImportedEdges::graph(const std::string& file, const NodeIds& ids, bool und
   EdgeIndex edges{taken(src_, all, skipped, less), taken(dst_, all, skipped, less)};
   Tensor weight;
   if (weighted_) weight = taken(weight_, all, skipped, 0.0f);
+  if (labels_ == Task::edge_class) listed_labels_ = taken(label_, entries, skipped, 0);
+  if (labels_ == Task::edge_regression)
+    listed_labels_ = taken(target_, entries, skipped, 0.0f).reshape({entries, 1});
   if (undirected) {
     int32_t *src = edges.src.mutable_data<int32_t>(), *dst = edges.dst.mutable_data<int32_t>();
     float* w = weight ? weight.mutable_data<float>() : nullptr;
+    Tensor listed = listed_labels_ ? detail::iota(all, Device::cpu()) : Tensor();
+    int32_t* line = listed ? listed.mutable_data<int32_t>() : nullptr;
     for (int64_t e = 0, next = entries; e < entries; ++e) {
       if (src[e] == dst[e]) continue;
       src[next] = dst[e];
       dst[next] = src[e];
       if (w != nullptr) w[next] = w[e];
+      if (line != nullptr) line[next] = static_cast<int32_t>(e);
       ++next;
     }
+    if (listed) listed_labels_ = detail::gather_edges(listed_labels_, listed);
   }
   if (coalesced && weight) {
     Graph merged = coalesce(Graph::from_coo(ids.size(), edges.src, edges.dst, weight));

@@ -3,20 +3,30 @@
 #include <adjoint/data/import/edge_list.h>
 #include <adjoint/data/import/growing_rows.h>
 
+#include <limits>
+
 namespace adj {
+
+/// What a list says of an edge besides its nodes.
+struct EdgeValues {
+  float weight = 1.0f;
+  int32_t label = -1;                                      ///< number of a text (LabelTexts); -1: none
+  float target = std::numeric_limits<float>::quiet_NaN();  ///< NaN: none
+};
 
 /// Edge collector of the importers: one append per edge, then the graph.
 class ImportedEdges {
  public:
   static constexpr int64_t kMost = (int64_t{1} << 31) - 2;
 
-  ImportedEdges(bool weighted, bool drop_self_loops)
-      : weighted_(weighted), drop_self_loops_(drop_self_loops) {}
+  /// `labels`: edge_class or edge_regression; none: edges have no labels.
+  ImportedEdges(bool weighted, bool drop_self_loops, Task labels = Task::none)
+      : weighted_(weighted), drop_self_loops_(drop_self_loops), labels_(labels) {}
 
   /// Number of edges, without the dropped ones.
   int64_t size() const { return src_.size() - forgotten_; }
-  /// `weight` is ignored for an unweighted graph.
-  void append(int32_t src, int32_t dst, float weight);
+  /// Of the values only those are kept that the constructor says.
+  void append(int32_t src, int32_t dst, const EdgeValues& values);
   /// Number of edges whose nodes both occur in no other edge.
   int64_t count_lone(int64_t nodes) const;
   /// Drops the first edge, from node 0 to node 1, which was a header; later nodes are renumbered by -2. No
@@ -26,12 +36,18 @@ class ImportedEdges {
   /// this empty. Throws DataError "FILE: …" for kMost or more edges, or if summed weights of equal edges
   /// overflow float32.
   Graph graph(const std::string& file, const NodeIds& ids, bool undirected, bool coalesced);
+  /// After an uncoalesced graph(), the labels of its edges: numbers of texts, int32 [M], or targets, float32
+  /// [M, 1].
+  const Tensor& labels() const { return listed_labels_; }
 
  private:
   bool weighted_, drop_self_loops_, forgotten_ = false;
+  Task labels_;
+  Tensor listed_labels_;
   int64_t loops_ = 0;
   GrowingRows<int32_t> src_, dst_;
-  GrowingRows<float> weight_;
+  GrowingRows<float> weight_, target_;
+  GrowingRows<int32_t> label_;
 };
 
 /// Contents of a Matrix Market file: edges, number of nodes, and whether the format is symmetric, so that

@@ -1,3 +1,5 @@
+#include <adjoint/core/error.h>
+#include <adjoint/core/text.h>
 #include <adjoint/data/import/fields.h>
 #include <adjoint/data/import/label_classes.h>
 
@@ -69,6 +71,38 @@ LabelClasses label_classes(const std::vector<const std::string*>& texts) {
   }
   for (const std::string* one : texts) result.class_of.push_back(classes.find(*one)->second);
   return result;
+}
+
+int32_t LabelTexts::add(std::string_view field) {
+  auto entry = found_.find(field);
+  if (entry == found_.end()) {
+    const bool none =
+        field.empty() || (missing_ ? std::find(missing_->begin(), missing_->end(), field) != missing_->end()
+                                   : is_none_(field));
+    if (none) {
+      const auto spelled = none_.find(field);
+      ++(spelled == none_.end() ? none_.emplace(field, 0).first : spelled)->second;
+      return -1;
+    }
+    entry = found_.emplace(field, static_cast<int32_t>(found_.size())).first;
+    texts_.push_back(&entry->first);
+  }
+  return entry->second;
+}
+
+std::string LabelTexts::note() const {
+  constexpr int kShown = 5;
+  int64_t lines = 0;
+  int shown = 0;
+  std::string spelled;
+  for (const auto& [text, count] : none_) {
+    lines += count;
+    if (++shown <= kShown)
+      spelled += fmt::format("{} {} of \"{}\"", spelled.empty() ? "" : ",", count, excerpt(text));
+  }
+  if (lines == 0) return "";
+  return fmt::format("; {} line{} taken as unlabelled:{}{}", lines, lines == 1 ? "" : "s", spelled,
+                     shown > kShown ? ", …" : "");
 }
 
 bool is_missing_label(std::string_view text) {

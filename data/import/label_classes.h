@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +21,27 @@ struct LabelClasses {
 
 /// The classes of distinct texts.
 LabelClasses label_classes(const std::vector<const std::string*>& texts);
+
+/// The distinct labels of a file, numbered by first appearance, and the spellings of missing ones.
+class LabelTexts {
+ public:
+  /// `missing`: texts that mean no label besides the empty one; absent: `is_none` decides.
+  LabelTexts(std::optional<std::vector<std::string>> missing, bool (*is_none)(std::string_view))
+      : missing_(std::move(missing)), is_none_(is_none) {}
+
+  /// The text's number; -1: missing.
+  int32_t add(std::string_view field);
+  const std::vector<const std::string*>& texts() const { return texts_; }
+  /// "; 3 lines taken as unlabelled: 2 of "NA", 1 of "-1"".
+  std::string note() const;
+
+ private:
+  std::optional<std::vector<std::string>> missing_;
+  bool (*is_none_)(std::string_view);
+  std::map<std::string, int32_t, std::less<>> found_;
+  std::map<std::string, int64_t, std::less<>> none_;
+  std::vector<const std::string*> texts_;
+};
 
 /// Whether a label's text means that there is none: empty, is_missing(), or -1.
 bool is_missing_label(std::string_view text);

@@ -3,6 +3,7 @@
 #include <adjoint/data/import/node_columns.h>
 
 #include <algorithm>
+#include <limits>
 #include <span>
 
 namespace adj {
@@ -11,14 +12,17 @@ namespace {
 
 class ListReader {
  public:
-  ListReader(TextSource& source, const ListLayout& layout, const EdgeListOptions& options, NodeIds& ids)
+  ListReader(TextSource& source, const ListLayout& layout, const EdgeListOptions& options, NodeIds& ids,
+             LabelTexts& labels)
       : source_(source),
         layout_(layout),
         head_(layout.head),
         columns_(layout.columns),
         options_(options),
         ids_(ids),
-        edges_(columns_.weight >= 0, options.drop_self_loops),
+        labels_(labels),
+        task_(columns_.label >= 0 ? options.edge_task : Task::none),
+        edges_(columns_.weight >= 0, options.drop_self_loops, task_),
         header_line_(layout.header_line),
         doubtful_(layout.doubtful) {
     source_.cut_by([this](std::string_view text, int64_t line) { return head_.format.last_end(text, line); });
@@ -59,7 +63,8 @@ class ListReader {
   struct Ends {
     std::vector<int64_t> ids;
     std::vector<std::string_view> names;
-    std::vector<float> weights;
+    std::vector<float> weights, targets;
+    std::vector<std::string_view> labels;
     std::vector<std::unique_ptr<std::string>> copies;
     int64_t last_line = 0, comments = 0, dropped = 0;
   };
@@ -141,7 +146,8 @@ class ListReader {
       const bool tab = text_beside && cursor.record().find('\t') != std::string_view::npos;
       resize(ends, edges + 1);
       bool complete = true;
-      float weight = 1.0f;
+      float weight = 1.0f, number = std::numeric_limits<float>::quiet_NaN();
+      std::string_view label;
       const auto count = with_fields(
           source_, line, cursor.record(), tab ? Separator::tab : separator, cursor.quotes(), [&](auto field) {
             int64_t column = 0;
@@ -150,6 +156,8 @@ class ListReader {
                 complete = set_id(field, line, column, column == target ? 1 : 0, ends) && complete;
               else if (column == weights && complete)
                 weight = weight_in(field.field(), line);
+              else if (column == columns_.label)
+                set_label(field, line, label, number, ends);
             }
             return column;
           });
@@ -162,10 +170,30 @@ class ListReader {
       }
       ++edges;
       if (weights >= 0) ends.weights.push_back(weight);
+      if (task_ == Task::edge_class) ends.labels.push_back(label);
+      if (task_ == Task::edge_regression) ends.targets.push_back(number);
     }
     resize(ends, edges);
     ends.comments = cursor.comments();
     return ends;
+  }
+
+  template <class Fields>
+  void set_label(const Fields& fields, int64_t line, std::string_view& label, float& target,
+                 Ends& ends) const {
+    label = fields.field();
+    if (task_ == Task::edge_class) {
+      source_.expect_utf8(line, label);
+      if constexpr (std::is_same_v<Fields, RecordFields>)
+        if (fields.copied()) label = *ends.copies.emplace_back(std::make_unique<std::string>(label));
+      return;
+    }
+    if (label.empty() || is_missing(label)) return;
+    const std::optional<float> value = head_.number_in(label);
+    if (!value && !is_doubtful(line))
+      source_.fail(line, "\"{}\" in {}, expected a target, finite and within float32{}", excerpt(label),
+                   called(columns_.label), head_.decimal_hint(label));
+    target = value.value_or(target);
   }
 
   float weight_in(std::string_view field, int64_t line) const {
@@ -190,7 +218,11 @@ class ListReader {
         source_.fail(ends.last_line, "expected at most {} nodes, found more", NodeIds::kMost);
       // The first line is not a header if another edge has one of its nodes, or if it is a loop.
       if (doubtful_ && (src < 2 || dst < 2) && !(edges_.size() == 0 && src == 0 && dst == 1)) keep_first();
-      edges_.append(src, dst, ends.weights.empty() ? 1.0f : ends.weights[k]);
+      EdgeValues values;
+      if (!ends.weights.empty()) values.weight = ends.weights[k];
+      if (!ends.labels.empty()) values.label = labels_.add(ends.labels[k]);
+      if (!ends.targets.empty()) values.target = ends.targets[k];
+      edges_.append(src, dst, values);
     }
   }
 
@@ -223,7 +255,8 @@ class ListReader {
   void expect_list() const {
     using Rule = EdgeColumns::Rule;
     const int64_t columns = head_.columns();
-    if (columns < 3 || columns_.rule == Rule::chosen || columns_.weight >= 0 || head_.second.size() < 3)
+    if (columns < 3 || columns_.rule == Rule::chosen || columns_.weight >= 0 || columns_.label >= 0 ||
+        head_.second.size() < 3)
       return;
     const auto bits = [](const std::vector<std::string>& row) {
       return std::all_of(row.begin(), row.end(),
@@ -249,6 +282,8 @@ class ListReader {
   const EdgeColumns& columns_;
   const EdgeListOptions& options_;
   NodeIds& ids_;
+  LabelTexts& labels_;
+  const Task task_;
   ImportedEdges edges_;
   int64_t header_line_, comments_ = 0, dropped_ = 0, rows_ = 0;  // header_line_ 0: none
   bool doubtful_;
@@ -275,8 +310,8 @@ void expect_one_kind(const std::string& path, const ListLayout& layout) {
 }
 
 ImportedEdges read_list(TextSource& source, const ListLayout& layout, const EdgeListOptions& options,
-                        NodeIds& ids, std::vector<std::string>& notes) {
-  ListReader reader(source, layout, options, ids);
+                        NodeIds& ids, LabelTexts& labels, std::vector<std::string>& notes) {
+  ListReader reader(source, layout, options, ids, labels);
   ImportedEdges edges = reader.read();
   notes.push_back(reader.note());
   return edges;

@@ -96,7 +96,8 @@ MatrixMarket read_matrix_market(TextSource& source, const EdgeListOptions& optio
     last_line = std::max(last_line, entries.last_line);
     if (count > size[2]) source.fail(last_line, "more entries than the {} of the size line", size[2]);
     for (size_t k = 0; k < n; ++k)
-      matrix.edges.append(entries.ends[2 * k], entries.ends[2 * k + 1], values ? entries.weights[k] : 1.0f);
+      matrix.edges.append(entries.ends[2 * k], entries.ends[2 * k + 1],
+                          {.weight = values ? entries.weights[k] : 1.0f});
   };
   Entries first;
   while (head.next()) parse_line(head.number(), head.line(), first);

@@ -4,61 +4,11 @@
 #include <adjoint/data/import/label_classes.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 namespace adj {
 
 namespace {
-
-/// The distinct labels of a file, numbered by first appearance, and the spellings of missing ones.
-class Labels {
- public:
-  explicit Labels(const std::optional<std::vector<std::string>>& missing) : missing_(missing) {}
-
-  /// -1: missing.
-  int32_t add(std::string_view field) {
-    auto entry = found_.find(field);
-    if (entry == found_.end()) {
-      if (is_none(field)) {
-        const auto none = none_.find(field);
-        ++(none == none_.end() ? none_.emplace(field, 0).first : none)->second;
-        return -1;
-      }
-      entry = found_.emplace(field, static_cast<int32_t>(found_.size())).first;
-      texts_.push_back(&entry->first);
-    }
-    return entry->second;
-  }
-  const std::vector<const std::string*>& texts() const { return texts_; }
-
-  /// "; 3 lines taken as unlabelled: 2 of "NA", 1 of "-1"".
-  std::string note() const {
-    constexpr int kShown = 5;
-    int64_t lines = 0;
-    int shown = 0;
-    std::string spelled;
-    for (const auto& [text, count] : none_) {
-      lines += count;
-      if (++shown <= kShown)
-        spelled += fmt::format("{} {} of \"{}\"", spelled.empty() ? "" : ",", count, excerpt(text));
-    }
-    if (lines == 0) return "";
-    return fmt::format("; {} line{} taken as unlabelled:{}{}", lines, lines == 1 ? "" : "s", spelled,
-                       shown > kShown ? ", …" : "");
-  }
-
- private:
-  bool is_none(std::string_view field) const {
-    if (!missing_ || field.empty()) return is_missing_label(field);
-    return std::find(missing_->begin(), missing_->end(), field) != missing_->end();
-  }
-
-  const std::optional<std::vector<std::string>>& missing_;
-  std::map<std::string, int32_t, std::less<>> found_;
-  std::map<std::string, int64_t, std::less<>> none_;
-  std::vector<const std::string*> texts_;
-};
 
 /// "; class "unknown" has 3 of 5 labels (…)": names that usually mean no label.
 std::string doubtful_classes(const Dataset& data) {
@@ -80,7 +30,7 @@ std::string doubtful_classes(const Dataset& data) {
 
 std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) {
   TextSource& source = rows.source();
-  Labels labels(files.missing_labels);
+  LabelTexts labels(files.missing_labels, is_missing_label);
   data.y = Tensor::full({data.num_nodes()}, -1, DType::i32);
   int32_t* const y = data.y.mutable_data<int32_t>();
   int64_t row = 0;

@@ -259,8 +259,8 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
     Dataset named = data;
     NodeIds(ids).move_to(named);
     const SplitTable column{files.features, files.split_column, files.columns.id, files.features_by_row,
-                            files.headers};
-    data.splits = {split_by_column(named, column, notes)};
+                            files.headers, text};
+    data.splits = {split_by_column(named, files.features, column, notes)};
   } else if (files.split) {
     data.splits = files.split->draw(data, labels.empty() ? "split" : labels);
     notes.push_back(files.split->note(data.splits, "nodes"));

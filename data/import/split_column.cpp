@@ -48,6 +48,10 @@ SplitColumn::SplitColumn(const Dataset& data, const std::string& file, const Spl
       table_(readable(table)),
       items_(data, file, is_of_graphs(data.task), table.by_row, " (--by-row: by their order)"),
       source_(table_.path, table_.text.input) {
+  if (is_of_edges(data.task))
+    data_fail(
+        "{}: task {}, whose splits are of edges, expected a random split: rows of a table are nodes or graphs",
+        excerpt(file), name_of(data.task));
   head_ = read_head(table_.path, table_.text, table.by_row, [&](const TableHead&, const auto& fields) {
     return !table.by_row && items_.find(std::string_view(fields[0])) >= 0;
   });

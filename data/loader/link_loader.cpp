@@ -29,8 +29,8 @@ struct Pairs {
   }
 };
 
-/// Throws unless all are pairs of different nodes.
-Pairs checked_pairs(const char* which, const EdgeIndex& pairs, int64_t nodes) {
+/// Throws unless all are pairs of nodes, of different ones unless `loops`.
+Pairs checked_pairs(const char* which, const EdgeIndex& pairs, int64_t nodes, bool loops = false) {
   const auto ids = [&](const char* side, const Tensor& ends) {
     ADJ_CHECK(
         ends && ends.dims() == 1 && (ends.dtype() == DType::i32 || ends.dtype() == DType::i64) &&
@@ -47,7 +47,7 @@ Pairs checked_pairs(const char* which, const EdgeIndex& pairs, int64_t nodes) {
   ADJ_CHECK(pairs.src, "link loader: no {} pairs", which);
   Pairs checked{ids("src", pairs.src), ids("dst", pairs.dst)};
   for (size_t k = 0; k < checked.src.size(); ++k)
-    ADJ_CHECK(checked.src[k] != checked.dst[k],
+    ADJ_CHECK(loops || checked.src[k] != checked.dst[k],
               "link loader: pair {} of the {} ones is node {} with itself, expected two nodes", k, which,
               checked.src[k]);
   return checked;
@@ -102,7 +102,8 @@ struct LinkBatches {
         device(options.loading.device.value_or(home)),
         sampler(std::move(graph), options.sampling),
         x(std::move(features)),
-        pairs(checked_pairs("positive", positive, nodes)),
+        pairs(checked_pairs("positive", positive, nodes,
+                            apart == nullptr && options.negatives == 0 && !options.exclude)),
         positives(pairs.size()) {
     detail::check_features(kLinkLoader, x, nodes);
     detail::check_sampled_for(kLinkLoader, home, device);
@@ -121,11 +122,13 @@ struct LinkBatches {
     }
   }
 
-  /// The pairs at `places`, positives first, and the number of positives.
-  std::pair<Pairs, int64_t> pairs_of(const Tensor& places, Generator& generator) const {
+  /// The pairs at `places`, positives first, and the places of these.
+  std::pair<Pairs, Ids> pairs_of(const Tensor& places, Generator& generator) const {
     Pairs positive, others;
+    Ids positions;
     for (const int32_t place : places.to_vector<int32_t>()) {
       Pairs& part = place < positives ? positive : others;
+      if (place < positives) positions.push_back(place);
       part.src.push_back(pairs.src[static_cast<size_t>(place)]);
       part.dst.push_back(pairs.dst[static_cast<size_t>(place)]);
     }
@@ -136,12 +139,13 @@ struct LinkBatches {
       others = {drawn.src.to_vector<int32_t>(), drawn.dst.to_vector<int32_t>()};
     }
     positive.add(others);
-    return {std::move(positive), count};
+    return {std::move(positive), std::move(positions)};
   }
 
   LinkBatch make(const BatchIndex& index) const {
     Generator draws = index.draws.split(0);
-    auto [members, positive] = pairs_of(index.items, draws);
+    auto [members, positions] = pairs_of(index.items, draws);
+    const int64_t positive = std::ssize(positions);
     Ids ends = members.src;
     ends.insert(ends.end(), members.dst.begin(), members.dst.end());
     std::sort(ends.begin(), ends.end());
@@ -157,7 +161,8 @@ struct LinkBatches {
                     .nodes = Tensor::from(ends),
                     .pairs = {Tensor::from(members.src), Tensor::from(members.dst)},
                     .label = Tensor::from(label),
-                    .positives = positive};
+                    .positives = positive,
+                    .positions = Tensor::from(positions)};
     if (options.exclude && positive > 0) exclude(members, positive, batch.blocks);
     detail::derive(options.loading, batch.blocks);
     LinkBatch result = batch.to(device);
@@ -208,6 +213,7 @@ LinkBatch LinkBatch::to(Device device) const {
   copy.pairs = {carrier.carry(pairs.src), carrier.carry(pairs.dst)};
   copy.label = carrier.carry(label);
   copy.positives = positives;
+  copy.positions = carrier.carry(positions);
   for (const Block& block : blocks) copy.blocks.push_back(carrier.carry(block));
   carrier.finish();
   if (x) copy.x = x.to(device);

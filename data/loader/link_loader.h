@@ -19,6 +19,7 @@ struct LinkBatch {
   EdgeIndex pairs;            ///< int32 [P] each: rows of the model output for `nodes`; positives first
   Tensor label;               ///< float32 [P]: 1 for positives, 0 for negatives
   int64_t positives = 0;      ///< number of positives
+  Tensor positions;           ///< int32 [positives]: which of the given positive pairs these are
 
   int64_t size() const { return label.numel(); }
   /// With derived structures; one transfer from the CPU to a GPU, except for the features.
@@ -50,9 +51,9 @@ struct LinkLoaderOptions {
 class LinkLoader : public Loader<LinkBatch> {
  public:
   /// `positive`: int32 or int64 [P], from src to dst, not necessarily edges of the graph; a repeated pair
-  /// counts repeatedly. Throws for a pair out of range or of equal nodes, naming the place; if features are
-  /// not [N, *]; for options out of range; if drop_last leaves no batch; if every pair of nodes is an edge;
-  /// and what NeighborSampler throws.
+  /// counts repeatedly. Throws for a pair out of range, or of equal nodes unless these are plain pairs,
+  /// without negatives and exclusion, naming the place; if features are not [N, *]; for options out of range;
+  /// if drop_last leaves no batch; if every pair of nodes is an edge; and what NeighborSampler throws.
   LinkLoader(Graph graph, const FeatureInput& x, const EdgeIndex& positive, const LinkLoaderOptions& options);
   /// With given negatives, as for evaluation: none are drawn. Positives come first in order.
   LinkLoader(Graph graph, const FeatureInput& x, const LinkExamples& pairs, const LinkLoaderOptions& options);

@@ -2,6 +2,8 @@
 
 #include <adjoint/autograd/unary.h>
 #include <adjoint/core/error.h>
+#include <adjoint/graph/edge_attributes.h>
+#include <adjoint/graph/order/orders.h>
 #include <adjoint/models/trained_model.h>
 
 #include <cstring>
@@ -12,6 +14,11 @@ using namespace adj;
 
 struct adjoint_model {
   TrainedModel trained;
+};
+
+struct adjoint_embeddings {
+  Graph graph;          // for missing links
+  Tensor values, host;  // float32 [rows, width], on the model's device and the CPU
 };
 
 namespace {
@@ -99,6 +106,33 @@ GraphsInput input_of(const TrainedModel& model, const adjoint_graph* input_graph
   return input;
 }
 
+/// The model, if it has outputs of nodes.
+const TrainedModel& node_model_of(const adjoint_model* model) {
+  const TrainedModel& trained = model_of(model);
+  ADJ_CHECK(!trained.of_edges(), "{}: a model of edges, not of nodes", trained.origin());
+  return trained;
+}
+
+/// float32 [M, outputs] in the order of the user's edges, from rows by edge number.
+Tensor in_order(const Graph& graph, const Tensor& rows) {
+  const Tensor& listed = graph.input_order();
+  const Tensor host = rows.to(Device::cpu());
+  return listed ? detail::gather_edges(host, inverse_order(listed)) : host;
+}
+
+/// Outputs or predictions of edges.
+template <class Compute>
+int write_edges(const adjoint_model* model, const adjoint_graph* graph, float* result, Compute&& compute) {
+  return guarded(-1, [&] {
+    const TrainedModel& trained = model_of(model);
+    ADJ_CHECK(trained.of_edges(), "{}: a model of {}, not of edges", trained.origin(),
+              trained.description().things());
+    const Input input = input_of(trained, graph);
+    write(in_order(input.graph, compute(trained, input)), result);
+    return 0;
+  });
+}
+
 /// Logits of pairs.
 Tensor scores_of(const TrainedModel& model, const adjoint_graph* graph, int64_t num_pairs, const int64_t* src,
                  const int64_t* dst) {
@@ -107,6 +141,11 @@ Tensor scores_of(const TrainedModel& model, const adjoint_graph* graph, int64_t 
   const int64_t nodes = graph->num_nodes;
   const EdgeIndex pairs{nodes_of("src", src, num_pairs, nodes), nodes_of("dst", dst, num_pairs, nodes)};
   return model.predict_links(input.graph, input.x, pairs);
+}
+
+const adjoint_embeddings& embeddings_of(const adjoint_embeddings* embeddings) {
+  ADJ_CHECK(embeddings != nullptr, "adjoint: embeddings is NULL");
+  return *embeddings;
 }
 
 }  // namespace
@@ -146,17 +185,32 @@ const char* adjoint_feature_name(const adjoint_model* model, int64_t column) {
 
 int adjoint_predict_nodes(const adjoint_model* model, const adjoint_graph* graph, float* result) {
   return guarded(-1, [&] {
-    const Input input = input_of(model_of(model), graph);
-    write(model_of(model).predict(input.graph, input.x), result);
+    const TrainedModel& trained = node_model_of(model);
+    const Input input = input_of(trained, graph);
+    write(trained.predict(input.graph, input.x), result);
     return 0;
   });
 }
 
 int adjoint_score_nodes(const adjoint_model* model, const adjoint_graph* graph, float* result) {
   return guarded(-1, [&] {
-    const Input input = input_of(model_of(model), graph);
-    write(model_of(model).outputs(input.graph, input.x), result);
+    const TrainedModel& trained = node_model_of(model);
+    const Input input = input_of(trained, graph);
+    write(trained.outputs(input.graph, input.x), result);
     return 0;
+  });
+}
+
+int adjoint_predict_edges(const adjoint_model* model, const adjoint_graph* graph, float* result) {
+  return write_edges(model, graph, result, [](const TrainedModel& trained, const Input& input) {
+    const Predictions predictions = trained.predict(input.graph, input.x);
+    return predictions.probability ? predictions.probability : predictions.prediction;
+  });
+}
+
+int adjoint_score_edges(const adjoint_model* model, const adjoint_graph* graph, float* result) {
+  return write_edges(model, graph, result, [](const TrainedModel& trained, const Input& input) {
+    return trained.outputs(input.graph, input.x);
   });
 }
 
@@ -192,5 +246,67 @@ int adjoint_score_links(const adjoint_model* model, const adjoint_graph* graph, 
   return guarded(-1, [&] {
     write(scores_of(model_of(model), graph, num_pairs, src, dst), result);
     return 0;
+  });
+}
+
+adjoint_embeddings* adjoint_embed_nodes(const adjoint_model* model, const adjoint_graph* graph) {
+  return guarded<adjoint_embeddings*>(nullptr, [&] {
+    const Input input = input_of(model_of(model), graph);
+    const Tensor values = model_of(model).embeddings(input.graph, input.x);
+    return new adjoint_embeddings{input.graph, values, values.to(Device::cpu())};
+  });
+}
+
+adjoint_embeddings* adjoint_embed_graphs(const adjoint_model* model, const adjoint_graph* graph,
+                                         int64_t num_graphs, const int64_t* offsets) {
+  return guarded<adjoint_embeddings*>(nullptr, [&] {
+    const GraphsInput input = input_of(model_of(model), graph, num_graphs, offsets);
+    const Tensor values = model_of(model).embeddings(input.graph, input.offsets, input.x);
+    return new adjoint_embeddings{input.graph, values, values.to(Device::cpu())};
+  });
+}
+
+void adjoint_free_embeddings(adjoint_embeddings* embeddings) { delete embeddings; }
+
+int64_t adjoint_embedding_rows(const adjoint_embeddings* embeddings) {
+  return guarded<int64_t>(-1, [&] { return embeddings_of(embeddings).host.size(0); });
+}
+
+int64_t adjoint_embedding_width(const adjoint_embeddings* embeddings) {
+  return guarded<int64_t>(-1, [&] { return embeddings_of(embeddings).host.size(1); });
+}
+
+const float* adjoint_embedding_values(const adjoint_embeddings* embeddings) {
+  return guarded<const float*>(nullptr, [&] { return embeddings_of(embeddings).host.data<float>(); });
+}
+
+int adjoint_score_pairs(const adjoint_model* model, const adjoint_embeddings* embeddings, int64_t num_pairs,
+                        const int64_t* src, const int64_t* dst, float* result) {
+  return guarded(-1, [&] {
+    const Tensor& values = embeddings_of(embeddings).values;
+    ADJ_CHECK(num_pairs >= 0, "adjoint: {} pairs", num_pairs);
+    const int64_t nodes = values.size(0);
+    write(model_of(model).score_links(
+              values, {nodes_of("src", src, num_pairs, nodes), nodes_of("dst", dst, num_pairs, nodes)}),
+          result);
+    return 0;
+  });
+}
+
+int64_t adjoint_missing_links(const adjoint_model* model, const adjoint_embeddings* embeddings, int64_t most,
+                              int64_t num_sources, const int64_t* sources, int64_t* src, int64_t* dst,
+                              float* score) {
+  return guarded<int64_t>(-1, [&] {
+    const adjoint_embeddings& z = embeddings_of(embeddings);
+    ADJ_CHECK(src != nullptr && dst != nullptr && score != nullptr, "adjoint: src, dst or score is NULL");
+    ADJ_CHECK(num_sources >= 0, "adjoint: {} sources", num_sources);
+    std::optional<std::vector<int32_t>> chosen;
+    if (num_sources > 0)
+      chosen = nodes_of("sources", sources, num_sources, z.graph.num_nodes()).to_vector<int32_t>();
+    const LinkPredictions links = model_of(model).missing_links(z.values, z.graph, most, chosen);
+    std::copy(links.src.begin(), links.src.end(), src);
+    std::copy(links.dst.begin(), links.dst.end(), dst);
+    std::copy(links.score.begin(), links.score.end(), score);
+    return std::ssize(links.src);
   });
 }

@@ -3,8 +3,8 @@
  * Inputs and outputs are arrays; the checkpoint is the only file read. Edges are pairs of node numbers from
  * 0; features are raw float32, row-major: the model scales and quantises them as in its training. Functions
  * return 0 or a pointer on success, -1 or NULL on failure, with the reason in adjoint_last_error(). Models
- * are immutable, so all functions are thread-safe. Link with -ladjoint_layers -ladjoint_base and their
- * dependencies, or use adjoint::adjoint from find_package(adjoint).
+ * are immutable, so all functions are thread-safe. Link with the flags of `pkg-config --cflags --libs
+ * adjoint`, or use adjoint::adjoint from find_package(adjoint).
  */
 #ifndef ADJOINT_H
 #define ADJOINT_H
@@ -24,7 +24,7 @@ void adjoint_free(adjoint_model *model);
 /* One line on the last failure in this thread; "" if there was none. Valid until the next failure. */
 const char *adjoint_last_error(void);
 
-/* Width of the features, and outputs per node or graph: classes, labels or targets. */
+/* Width of the features, and outputs per node, graph or edge: classes, labels or targets. */
 int64_t adjoint_num_features(const adjoint_model *model);
 int64_t adjoint_num_outputs(const adjoint_model *model);
 /* NULL if the training's dataset had no names, or beyond the last class. Valid as long as the model. */
@@ -47,17 +47,46 @@ int adjoint_predict_nodes(const adjoint_model *model, const adjoint_graph *graph
  * offsets[g + 1], offsets [num_graphs + 1]. */
 int adjoint_predict_graphs(const adjoint_model *model, const adjoint_graph *graph, int64_t num_graphs,
                            const int64_t *offsets, float *result);
+/* result [num_edges, num_outputs]: the same of every edge of the graph, in its order. */
+int adjoint_predict_edges(const adjoint_model *model, const adjoint_graph *graph, float *result);
 /* result [num_pairs]: probability of an edge between the nodes src[p] and dst[p]. */
 int adjoint_predict_links(const adjoint_model *model, const adjoint_graph *graph, int64_t num_pairs,
                           const int64_t *src, const int64_t *dst, float *result);
 
-/* The same as logits (nodes and graphs: the model's outputs; links: one number each), for thresholds and
+/* The same as logits (links: one number each; else the model's outputs), for thresholds and
  * metrics by rank: probabilities near 0 and 1 round to the same float. */
 int adjoint_score_nodes(const adjoint_model *model, const adjoint_graph *graph, float *result);
 int adjoint_score_graphs(const adjoint_model *model, const adjoint_graph *graph, int64_t num_graphs,
                          const int64_t *offsets, float *result);
+int adjoint_score_edges(const adjoint_model *model, const adjoint_graph *graph, float *result);
 int adjoint_score_links(const adjoint_model *model, const adjoint_graph *graph, int64_t num_pairs,
                         const int64_t *src, const int64_t *dst, float *result);
+
+/* What the hidden layers make of every node, the last layer's input; for a model of links or edges what its
+ * decoder takes. Computed once, and used any number of times. */
+typedef struct adjoint_embeddings adjoint_embeddings;
+adjoint_embeddings *adjoint_embed_nodes(const adjoint_model *model, const adjoint_graph *graph);
+/* The same of graphs: their pooled last layer. */
+adjoint_embeddings *adjoint_embed_graphs(const adjoint_model *model, const adjoint_graph *graph,
+                                         int64_t num_graphs, const int64_t *offsets);
+/* NULL is ignored. */
+void adjoint_free_embeddings(adjoint_embeddings *embeddings);
+/* Rows (nodes or graphs) and columns of the values, which are row-major and valid as long as the embeddings.
+ */
+int64_t adjoint_embedding_rows(const adjoint_embeddings *embeddings);
+int64_t adjoint_embedding_width(const adjoint_embeddings *embeddings);
+const float *adjoint_embedding_values(const adjoint_embeddings *embeddings);
+
+/* For a model of links. result [num_pairs]: adjoint_score_links() from embeddings of its nodes. */
+int adjoint_score_pairs(const adjoint_model *model, const adjoint_embeddings *embeddings, int64_t num_pairs,
+                        const int64_t *src, const int64_t *dst, float *result);
+/* The pairs with the highest scores that no edge of the embeddings' graph joins, in either direction: `most`
+ * of all, or with num_sources > 0 `most` for each of these source nodes, in turn. src, dst and score have
+ * room for most * max(1, num_sources). Returns the number of pairs written, which is smaller if there are no
+ * more, or -1. */
+int64_t adjoint_missing_links(const adjoint_model *model, const adjoint_embeddings *embeddings, int64_t most,
+                              int64_t num_sources, const int64_t *sources, int64_t *src, int64_t *dst,
+                              float *score);
 
 #ifdef __cplusplus
 }

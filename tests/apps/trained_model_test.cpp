@@ -7,10 +7,12 @@
 #include <adjoint/models/checkpoint.h>
 #include <adjoint/models/trained_model.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <numeric>
 #include <set>
 #include <thread>
 
@@ -224,6 +226,48 @@ TEST_CASE("a C program loads, predicts, frees and reads the last error") {
     CHECK((score[i] > 0.0f && score[i] < 1.0f));
     CHECK(score[i] == doctest::Approx(1.0 / (1.0 + std::exp(-double{logit[i]}))));
   }
+
+  // Embeddings once, then any pairs: inner products in this model.
+  adjoint_embeddings* z = adjoint_embed_nodes(model, &graph);
+  REQUIRE(z != nullptr);
+  const int64_t width = adjoint_embedding_width(z);
+  CHECK(width == 64);
+  CHECK(adjoint_embedding_rows(z) == 120);
+  const float* values = adjoint_embedding_values(z);
+  const auto product = [&](int64_t a, int64_t b) {
+    return std::inner_product(values + a * width, values + (a + 1) * width, values + b * width, 0.0);
+  };
+  CHECK(adjoint_score_pairs(model, z, 2, sources, targets, score.data()) == 0);
+  CHECK(score == logit);
+  for (size_t i = 0; i < 2; ++i)
+    CHECK(score[i] == doctest::Approx(product(sources[i], targets[i])).epsilon(1e-4));
+  std::vector<int64_t> found_src(6), found_dst(6);
+  std::vector<float> best(6);
+  const int64_t chosen[] = {5, 9};
+  CHECK(adjoint_missing_links(model, z, 3, 2, chosen, found_src.data(), found_dst.data(), best.data()) == 6);
+  CHECK(found_src == std::vector<int64_t>{5, 5, 5, 9, 9, 9});
+  std::set<std::pair<int64_t, int64_t>> joined;
+  for (size_t e = 0; e < src.size(); ++e) joined.insert({{src[e], dst[e]}, {dst[e], src[e]}});
+  for (size_t i = 0; i < 6; ++i) {
+    CHECK(joined.count({found_src[i], found_dst[i]}) == 0);
+    CHECK(best[i] == doctest::Approx(product(found_src[i], found_dst[i])).epsilon(1e-4));
+    if (i % 3 != 2) continue;
+    for (int64_t node = 0; node < 120; ++node)  // none outside is better than the third
+      if (node != found_src[i] && joined.count({found_src[i], node}) == 0 &&
+          std::count(&found_dst[i - 2], &found_dst[i] + 1, node) == 0)
+        CHECK(product(found_src[i], node) <= best[i] + 1e-4);
+  }
+  CHECK(adjoint_missing_links(model, z, 2, 0, nullptr, found_src.data(), found_dst.data(), best.data()) == 2);
+  CHECK(adjoint_missing_links(model, z, 0, 0, nullptr, found_src.data(), found_dst.data(), best.data()) ==
+        -1);
+  CHECK(adjoint_score_pairs(model, nullptr, 2, sources, targets, score.data()) == -1);
+  CHECK(adjoint_embedding_width(nullptr) == -1);
+  CHECK(adjoint_embed_nodes(model, nullptr) == nullptr);
+  CHECK(adjoint_embed_graphs(model, &graph, 1, src.data()) == nullptr);
+  CHECK(adjoint_predict_edges(model, &graph, result.data()) == -1);
+  CHECK(mentions(std::string(adjoint_last_error()), {"a model of links, not of edges"}));
+  adjoint_free_embeddings(z);
+  adjoint_free_embeddings(nullptr);
   adjoint_free(model);
 
   // The example, compiled as C.

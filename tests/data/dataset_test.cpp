@@ -484,7 +484,7 @@ TEST_CASE("every fault of a file's attributes gives one line with file, place an
       {"attribute num_classes: missing, expected an integer", gone({"num_classes"})},
       {"attribute num_classes: -1, expected 0 to 2147483647", attribute("num_classes", -1)},
       {"attribute task: \"guess\", expected node_class, node_multilabel, node_regression, graph_class, "
-       "graph_regression or none",
+       "graph_regression, edge_class, edge_regression or none",
        attribute("task", "guess")},
       {"attribute num_nodes: 300000000, but nothing in the file has that many nodes",
        each({attribute("num_nodes", 300'000'000), gone({"nodes/x"}), gone({"nodes/y"})})},

@@ -37,6 +37,8 @@ NOT_RUN = {  # by a command's first word
     "build/bin/adjoint_tests": "runs the tests",
     "bash": "runs the tests, .ci/run",
     "scripts/mutate.py": "runs the tests",
+    "c++": "needs the installed library; .ci/run does the same",
+    "cc": "as c++",
     "clang-tidy": "is not installed by scripts/install_deps.sh",
     "scripts/install_deps.sh": "installs; .ci/run does the same in a virtual environment",
     "data/fetch.sh": "downloads; tests/data/fetch_test.py runs it",
@@ -125,7 +127,7 @@ OTHERWISE = {  # words that mean something else where a quotation begins so
 MEMBERS = {  # of what the text has named before: how such a quotation begins, and how in C++
     "gather(": "file_rows.gather(", "for_blocks(": "file_rows.for_blocks(", "rows(": "features.rows(", "to(": "features.to(",
     "fit(bits": "FeatureQuantization::fit(bits", "fit(kind": "FeatureScaling::fit(kind", "apply(": "scaling.apply(",
-    "predict(": "trained.predict(", "embeddings(": "trained.embeddings(",
+    "predict(": "trained.predict(", "embeddings(": "trained.embeddings(", "attention(": "trained.attention(",
     "Module::to(": "module.to(", "nn::GATConv({": "nn::Model<nn::GATConv> conv({",
 }
 used = set()

@@ -48,6 +48,8 @@ def write_tables():
         write(name, lines(EDGES, ("src", "dst")))
     for name, gap in {"people.csv": "", "nodes.csv": 1}.items():
         write(name, lines([(i, i % 3, gap if i == 5 else i % 7) for i in range(100)], ("id", "age", "height")))
+    write("payments.csv", lines([(a, b, a % 9, "ny"[a % 4 == 0]) for a, b in EDGES], ("source", "target", "amount", "fraud")))
+    write("accounts.csv", lines([(i, i % 4, i % 7) for i in range(100)], ("id", "kind", "age")))
     write("joined.csv", lines([(i, 2015 + i % 6) for i in range(100)], ("id", "joined")))
     write("parts.csv", lines([(i, ("train", "val", "test")[i % 3]) for i in range(100)], ("id", "part")))
     for name in ("kinds.csv", "classes.csv"):
@@ -74,6 +76,7 @@ def write_tables():
 def write_datasets():
     run("build/bin/generate citation cora.h5 --nodes 400 --features 1433 --train-per-class 10 --val 100 --test 100")
     run("build/bin/generate planted large.h5 --nodes 400 --features 16 --classes 2")
+    run("build/bin/convert edges payments.csv payments.h5 --features accounts.csv --edge-label fraud --split 60,20,20")
     run("build/bin/convert tu dataset/PROTEINS/raw PROTEINS.h5 --node-attributes")
     for name, copies in {"cora": "arxiv other", "large": "tolokers products big web in FILE net", "PROTEINS": "mutag proteins"}.items():
         for copy in copies.split():

@@ -126,6 +126,7 @@ TEST_CASE("families: their options, names and defaults") {
       {models::link(),
        {"gcn", "sage", "gat"},
        {"model", "embedding", "decoder", "aggr", "heads", "attention-dropout"}},
+      {models::edge(), {"gcn", "sage", "gat"}, {"model", "embedding", "aggr", "heads", "attention-dropout"}},
       {models::qgnn(),
        {"gcn", "gin"},
        {"model", "bits", "bits-weights", "bits-activations", "scales", "norm", "degree-quant",
@@ -142,7 +143,7 @@ TEST_CASE("families: their options, names and defaults") {
     CHECK(family.takes("norm") == (std::find(names.begin(), names.end(), "norm") != names.end()));
     CHECK_FALSE(family.takes("hidden"));
     const bool quantised = family.program.find("_q") != std::string::npos;
-    CHECK(family.in_pyg == !(quantised || family.program == "train_link"));
+    CHECK(family.in_pyg == !(quantised || family.program == "train_link" || family.program == "train_edge"));
     CHECK(refused(family, family.defaults) == "");
     programs.push_back(family.program);
   }

@@ -373,6 +373,42 @@ class Trained(unittest.TestCase):
             model.predict_links(data, np.array([[0], [1]]))
 
 
+    def test_links_and_attention(self):
+        """Inner products of embeddings by NumPy; attention by what the program writes."""
+        data = small()
+        data.save("rings.h5")
+        for program, checkpoint in (("train_link", "link.h5"), ("train_gat", "gat.h5")):
+            subprocess.run([BIN / program, "rings.h5", "--epochs", "2", "--quiet", "--checkpoint", checkpoint, *(
+                ("--val", "0.2", "--test", "0.2") if program == "train_link" else ())], check=True, stdout=subprocess.DEVNULL)
+        model = adjoint.load_trained("link.h5")
+        z = model.embeddings(data)
+        self.assertEqual((z.shape, z.dtype), ((12, 64), np.float32))
+        pairs = np.array([[0, 3, 7], [1, 9, 7]])
+        products = (z[pairs[0]].astype(np.float64) * z[pairs[1]]).sum(1)
+        self.assertTrue(np.allclose(model.score_links(z, pairs), products, rtol=1e-4, atol=1e-4))
+        self.assertTrue(np.allclose(model.predict_links(data, pairs), 1 / (1 + np.exp(-products)), atol=1e-4))
+        edges = {tuple(edge) for edge in np.transpose(data.edge_index).tolist()}
+        free = {(a, b): float(z[a].astype(np.float64) @ z[b]) for a in range(12) for b in range(a + 1, 12) if (a, b) not in edges}
+        src, dst, score = model.missing_links(data, 5)
+        self.assertEqual(len({*zip(src.tolist(), dst.tolist())} & set(free)), 5)
+        self.assertTrue(np.allclose(score, sorted(free.values(), reverse=True)[:5], rtol=1e-4, atol=1e-4))
+        src, dst, _ = model.missing_links(data, 2, sources=[4, 0], embeddings=z)
+        self.assertEqual(src.tolist(), [4, 4, 0, 0])
+        with self.assertRaisesRegex(adjoint.Error, "embeddings"):
+            model.missing_links(data, 2, embeddings=z[:3])
+        with self.assertRaisesRegex(adjoint.Error, "12"):
+            model.score_links(z, np.array([[0], [12]]))
+        gat = adjoint.load_trained("gat.h5")
+        (src, dst), layers = gat.attention(data)
+        subprocess.run([BIN / "predict", "rings.h5", "--checkpoint", "gat.h5", "--attention", "a.h5", "--quiet"], check=True)
+        with h5py.File("a.h5") as file:
+            self.assertTrue(np.array_equal(file["edges/src"][:], src) and np.array_equal(file["edges/dst"][:], dst))
+            self.assertTrue(np.allclose(file["edges/layer_2"][:], layers[1], atol=1e-6))
+        self.assertEqual(len(src), 36)
+        with self.assertRaisesRegex(adjoint.Error, "no attention"):
+            adjoint.load_trained("gcn.h5").attention(adjoint.load_demo_dataset())
+
+
 class Threads(unittest.TestCase):
     def test_others_run_while_the_library_computes(self):
         """Four threads iterate and predict; each compares its results with those of a single thread."""

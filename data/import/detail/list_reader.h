@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/data/import/imported_edges.h>
+#include <adjoint/data/import/label_classes.h>
 #include <adjoint/data/import/table_head.h>
 
 #include <vector>
@@ -19,9 +20,9 @@ struct ListLayout {
 /// Throws DataError if the header's names say that edges or nodes are of several kinds.
 void expect_one_kind(const std::string& path, const ListLayout& layout);
 
-/// Reads an edge list in parallel, and decides whether its first line is a header. Appends a note on what was
-/// detected.
+/// Reads an edge list in parallel, and decides whether its first line is a header. Adds the texts of classes
+/// of edges to `labels`, and a note on what was detected.
 ImportedEdges read_list(TextSource& source, const ListLayout& layout, const EdgeListOptions& options,
-                        NodeIds& ids, std::vector<std::string>& notes);
+                        NodeIds& ids, LabelTexts& labels, std::vector<std::string>& notes);
 
 }  // namespace adj
