@@ -225,7 +225,8 @@ std::vector<Options::Group> Options::groups() {
   input +=
       {{"features-scaling", &data.features_scaling, "HOW",
         "none, rows (divide each row by its sum), standard (subtract each column's mean and divide by its "
-        "standard deviation, over the training rows) or auto (rows for bags of words, else none)",
+        "standard deviation, over the training rows), real (the same for columns with numbers other than 0 "
+        "and 1, leaving others) or auto (rows for bags of words, else real)",
         false},
        {"features-bits", &data.features_bits, "N",
         "quantise features to 1 to 8 bits, over each column's range from minimum to maximum (32: not "

@@ -47,7 +47,7 @@ struct DataOptions {
   std::string path;         ///< empty: the embedded demo dataset
   std::string split = "0";  ///< a number, or "all": run r trains on split r
   std::string metric = "auto";
-  std::optional<FeatureScaling::Kind> features_scaling;  ///< absent: rows for bags of words, else none
+  std::optional<FeatureScaling::Kind> features_scaling;  ///< absent: rows for bags of words, else real
   int64_t features_bits = 32;                            ///< per feature: 1 to 8, or 32 for floats
   bool inductive = false;                                ///< every epoch starts from a new edge list
   AggregationMethod aggregation = AggregationMethod::automatic;

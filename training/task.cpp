@@ -83,16 +83,8 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
   if (loader) loader->check_data(data, file);
   examples.use_split(splits.front());
   preprocessing.edges = choose_edge_inputs(options, data, file);
-  std::optional<FeatureScaling::Kind> scaling = options.data.features_scaling;
-  // A single column divided by the sums of its rows would be 1 everywhere.
-  if (!scaling && options.model.node_features == models::NodeFeatures::degree) {
-    scaling = FeatureScaling::Kind::standard;
-    log_info(
-        "features: degrees less their mean, divided by their standard deviation; --features-scaling none "
-        "leaves "
-        "them");
-  }
-  preprocessing.scaling = choose_scaling(data, file, scaling, training_rows(data, examples));
+  preprocessing.scaling =
+      choose_scaling(data, file, options.data.features_scaling, training_rows(data, examples));
   scale_features(data, file, preprocessing.scaling);
   if (options.data.features_bits != FeatureQuantization::kNone)
     preprocessing.quantization = choose_quantization(data, file, options.data.features_bits);

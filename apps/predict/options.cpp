@@ -161,8 +161,8 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
        {"model", &o.model, "NAME", fmt::format("{}", fmt::join(model_names(), ", "))},
        {"features-scaling", &o.features_scaling, "HOW",
         "none, rows (divide each row by its sum), standard (by the columns' mean and standard deviation over "
-        "the dataset's "
-        "training rows) or auto (rows for bags of words, else none); stored in checkpoints"},
+        "the dataset's training rows), real (the same for columns with numbers other than 0 and 1) or auto "
+        "(rows for bags of words, else real); stored in checkpoints"},
        {"task", Choice(&o.task, {kLabelledTasks.begin(), kLabelledTasks.end()}), "NAME",
         "node_class, node_multilabel, node_regression, graph_class or graph_regression (default: "
         "the dataset's)"},

@@ -48,7 +48,7 @@ TEST_CASE("options out of range are refused, and their bounds accepted") {
       {"kernels", {"auto", "csr"}, {"rows"}},
       {"split", {"0", "all", "1000000000"}, {"-1", "some", "1000000001", ""}},
       {"features-bits", {"1", "8", "32"}, {"0", "9", "31", "33", "-1"}},
-      {"features-scaling", {"auto", "none", "rows", "standard"}, {"max"}},
+      {"features-scaling", {"auto", "none", "rows", "standard", "real"}, {"max"}},
       {"hidden", {"1"}, {"0"}},
       {"dropout", {"0", "0.99"}, {"1", "-0.1"}}};
   for (const auto& c : cases) {
@@ -367,6 +367,7 @@ TEST_CASE("every option that decides changes the training, whatever it is") {
         {"metric", "f1"},
         {"features-scaling", "none"},
         {"features-scaling", "standard"},
+        {"features-scaling", "real"},
         {"features-bits", "2"},
         {"edge-weights", "ignore"},
         {"precision", "bfloat16"},

@@ -309,15 +309,27 @@ TEST_CASE("the choice of scaling is explained, and what it spoils is refused") {
   };
   CHECK(output_of(small_dataset(), std::nullopt) ==
         "features: rows divided by their sums (bag of words); --features-scaling none leaves them\n");
-  CHECK(output_of(dense([](int64_t i, int64_t) { return static_cast<float>(i % 3) - 1.0f; }), std::nullopt) ==
-        "features: unscaled (some are negative)\n");
-  CHECK(output_of(dense([](int64_t i, int64_t) { return 1.0f + static_cast<float>(i % 3); }), std::nullopt) ==
-        "features: unscaled (not a bag of words)\n");
-  CHECK(mentions(output_of(dense([](int64_t i, int64_t j) {
-                             return static_cast<float>(1 + i % 3) * (j == 0 ? 500.0f : 1.0f);
-                           }),
-                           std::nullopt),
-                 {"unscaled (not", "warning", "the largest value is 3 in one and 1.5e+03 in another"}));
+  Dataset people = dense([](int64_t i, int64_t j) { return static_cast<float>(j == 1 ? i % 2 : i % 3); });
+  CHECK(output_of(people, std::nullopt) ==
+        "features: 3 of 4 columns standardised (0, 2, 3); --features-scaling none leaves them\n");
+  people.feature_names = {"age", "member", "income", "score\n"};
+  for (const std::optional<Kind> how : {std::optional(Kind::real), {}})
+    CHECK(output_of(people, how) ==
+          "features: 3 of 4 columns standardised (age, income, score\\n); --features-scaling none leaves "
+          "them\n");
+  CHECK(output_of(small_dataset(), Kind::real) ==
+        "features: 0 of 40 columns standardised; --features-scaling none leaves them\n"
+        "warning: features: standard scaling makes sparse ones dense, 0 MB\n");
+  CHECK(output_of(dense([](int64_t, int64_t) { return 0.0f; }), std::nullopt) ==
+        "features: unscaled (all are 0)\n");
+  Dataset wide = small_dataset();
+  wide.x = Features(SparseMatrix::from_csr(2, 1 << 26, {0, 1, 2}, {0, 1}, {-1, 1500}));
+  CHECK(mentions(output_of(wide, std::nullopt),
+                 {"features: unscaled (sparse; --features-scaling real makes them dense)\n", "warning",
+                  "the largest value is 1 in one and 1.5e+03 in another; --features-scaling real"}));
+  wide.x = Features(Tensor::full({2, 3}, 0.5));
+  wide.encoder.columns = {{.column = "note", .type = ColumnType::text, .columns = 3}};
+  CHECK(output_of(wide, std::nullopt) == "features: unscaled (words and categories of a table)\n");
   CHECK(mentions(output_of(small_dataset(), Kind::standard),
                  {"standard scaling makes sparse ones dense, 0 MB"}));
   CHECK(output_of(dense([](int64_t i, int64_t) { return static_cast<float>(i); }), Kind::standard) == "");
