@@ -263,6 +263,12 @@ std::vector<Options::Group> Options::groups() {
        "metric; or either: stop when neither metric nor loss has matched its best for --patience epochs, and "
        "keep the last epoch in which both did"},
       {"eval-every", &run.eval_every, "N", "validate every N epochs"}};
+  if (things != "pairs of nodes")
+    training.push_back({"class-weights", &run.class_weights, "HOW",
+                        fmt::format("factors on the losses of each class: none, balanced (n / (k n_c) for n "
+                                    "training {}, n_c of the class, k classes), a number for every class, as "
+                                    "1,2.5, or for some by name, as rare=5",
+                                    things)});
   training += program_options;
   OptionList mini_batches;
   if (!batches.loaders.empty()) {

@@ -79,6 +79,7 @@ struct RunOptions {
   int64_t epochs = 200;
   double lr = 0.01;
   double weight_decay = 5e-4;
+  std::string class_weights = "none";  ///< ClassWeights
   int64_t seed = 0;
   int64_t runs = 1;      ///< with seeds seed, seed + 1, …
   int64_t patience = 0;  ///< 0: never stop early

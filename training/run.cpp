@@ -93,7 +93,7 @@ bool Run::next_run() {
 
 void Run::choose_split() {
   examples_.use_split(task_.splits[static_cast<size_t>(run_) % task_.splits.size()]);
-  objective_ = Objective(examples_);
+  objective_ = Objective(examples_, task_.class_weights);
 }
 
 void Run::begin(models::Model& model, optim::Optimizer& optimizer) {
@@ -279,6 +279,7 @@ void Run::describe_state() {
   for (const models::ModelOption& option : settings_.family.all_options())
     if (!option.before.empty()) before[option.name] = option.before;
   before["model"] = settings_.family.models.front();  // of families that had only one
+  before["class-weights"] = "none";
   for (const auto& [option, text] : settings_.identity) {
     std::function<std::string(const models::Checkpoint&)> otherwise;
     if (const auto found = before.find(option); found != before.end())

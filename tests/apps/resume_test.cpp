@@ -152,6 +152,7 @@ TEST_CASE_FIXTURE(With<Bench>, "a checkpoint of another training is refused, and
           {{"--lr", "0.02"}, {"lr", "0.01", "0.02"}},
           {{"--seed", "1"}, {"was trained with --seed 0; this run has 1"}},
           {{"--norm", "batch"}, {"norm", "none", "batch"}},
+          {{"--class-weights", "1,2,1"}, {"class-weights", "none", "1,2,1"}},
           {{"--features-scaling", "none"}, {"features.scaling", "'rows'", "'none'"}},
           {{"--runs", "2"}, {"runs", "1", "2"}},
           {{"--epochs", "3"}, {"epoch", "4", "0 to 3"}},
