@@ -177,8 +177,9 @@ void GraphOptions::add_to(Options& o) {
   o.batches.batch_size = 32;
   o.things = "graphs";
   o.metric_help =
-      "accuracy (auto), auc or f1 for classes, auc or f1 for several labels (auto: auc), r2 or mae for "
-      "regression (auto: r2)";
+      "accuracy (auto) or f1 for classes, for two classes also auc, pr-auc, recall@precision=0.9, recall@50 "
+      "or "
+      "precision@50 with any number, r2 or mae for regression (auto: r2)";
   o.program_options = {
       {"folds", &folds, "N",
        "for a file without splits: number of stratified cross-validation folds; each run holds one out"},

@@ -153,8 +153,9 @@ struct Options {
   std::string things = "nodes";            ///< the training examples
   std::string decayed = "all parameters";  ///< the parameters for which Model::decays() holds
   std::string metric_help =
-      "accuracy, auc or f1 for classes (auto: auc for two), auc or f1 for several labels (auto: auc), r2 or "
-      "mae for regression (auto: r2)";
+      "accuracy or f1 for classes (auto: accuracy), for two classes also auc (auto), pr-auc, "
+      "recall@precision=0.9, recall@50 or precision@50 with any number, auc, pr-auc or f1 for several labels "
+      "(auto: auc), r2 or mae for regression (auto: r2)";
 
   const std::string& program() const { return family.program; }  ///< "train_gcn"
 
