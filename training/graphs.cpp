@@ -174,6 +174,7 @@ void GraphOptions::add_to(Options& o) {
   o.data.split = "all";
   o.run.epochs = 350;
   o.run.weight_decay = 0.0;
+  o.run.lr_halve = 50;
   o.batches.batch_size = 32;
   o.things = "graphs";
   o.metric_help =
@@ -186,7 +187,8 @@ void GraphOptions::add_to(Options& o) {
       {"batch-size", &o.batches.batch_size, "N", "graphs per step"},
       {"iterations", &iterations, "N",
        "steps per epoch, each on newly drawn graphs (0: one pass over the graphs)"},
-      {"lr-halve", &lr_halve, "N", "halve the learning rate every N epochs (0: never)"},
+      {"lr-halve", &o.run.lr_halve, "N",
+       "without a --schedule, halve the learning rate every N epochs (0: never)"},
       workers_option(o.batches.workers)};
 }
 
@@ -194,11 +196,6 @@ void GraphOptions::check() const {
   constexpr int64_t kMost = 1'000'000'000;
   expect_integer("folds", folds, 2, kMost);
   expect_integer("iterations", iterations, 0, kMost);
-  expect_integer("lr-halve", lr_halve, 0, kMost);
-}
-
-double GraphOptions::rate_factor(int64_t epochs) const {
-  return lr_halve == 0 ? 1.0 : std::pow(0.5, static_cast<double>(epochs / lr_halve));
 }
 
 void set_node_features(Dataset& data, const std::string& file, const ModelDescription& trained) {

@@ -87,6 +87,23 @@ void RunOptions::check() const {
   if (!std::isfinite(lr) || lr <= 0.0) usage_fail("--lr: expected a positive number, got {}", lr);
   if (!std::isfinite(weight_decay) || weight_decay < 0.0)
     usage_fail("--weight-decay: expected 0 or more, got {}", weight_decay);
+  expect_probability("momentum", momentum);
+  expect_integer("lr-step", lr_step, 1, kMostCounted);
+  if (!(lr_gamma > 0.0 && lr_gamma <= 1.0))
+    usage_fail("--lr-gamma: expected a number above 0, at most 1, got {}", lr_gamma);
+  expect_integer("warm-up", warm_up, 0, epochs - 1);
+  expect_integer("lr-halve", lr_halve, 0, kMostCounted);
+}
+
+optim::Schedule RunOptions::make_schedule() const {
+  const int64_t left = epochs - warm_up;
+  optim::Schedule rates;
+  if (schedule == ScheduleKind::cosine) rates = optim::cosine(left);
+  if (schedule == ScheduleKind::linear) rates = optim::linear_decay(left);
+  if (schedule == ScheduleKind::step) rates = optim::step_decay(lr_step, lr_gamma);
+  if (schedule == ScheduleKind::none && lr_halve > 0) rates = optim::step_decay(lr_halve, 0.5);
+  if (warm_up == 0) return rates;
+  return optim::warm_up(warm_up, rates ? rates : optim::constant(), 1.0 / static_cast<double>(warm_up + 1));
 }
 
 void OutputOptions::use_run_folder() {
@@ -255,7 +272,18 @@ std::vector<Options::Group> Options::groups() {
   OptionList training{
       {"epochs", &run.epochs, "N", fmt::format("passes over the training {}", things), false},
       {"lr", &run.lr, "X", "learning rate"},
-      {"weight-decay", &run.weight_decay, "X", fmt::format("L2 penalty, on {}", decayed)},
+      {"weight-decay", &run.weight_decay, "X",
+       fmt::format("L2 penalty, with adamw decoupled from the gradient, on {}", decayed)},
+      {"optimizer", &run.optimizer, "NAME", "adam, adamw (Loshchilov & Hutter 2019) or sgd"},
+      {"momentum", &run.momentum, "X", "of sgd"},
+      {"schedule", &run.schedule, "NAME",
+       "learning rate over the epochs: none (constant), cosine or linear (from --lr to 0 at the last epoch), "
+       "or "
+       "step"},
+      {"lr-step", &run.lr_step, "N", "step: multiply the learning rate by --lr-gamma every N epochs"},
+      {"lr-gamma", &run.lr_gamma, "X", "step: the factor"},
+      {"warm-up", &run.warm_up, "N",
+       "epochs in which the learning rate rises linearly to --lr, before the schedule"},
       {"seed", &run.seed, "N", "random seed of initial weights and dropout"},
       {"runs", &run.runs, "R", "repeat with seeds seed, seed + 1, ...; report mean and standard deviation"},
       {"patience", &run.patience, "N", "stop after N epochs without a better validation metric (0: never)"},

@@ -5,6 +5,7 @@
 #include <adjoint/data/feature_scaling.h>
 #include <adjoint/kernels/compute_context.h>
 #include <adjoint/models/family.h>
+#include <adjoint/optim/schedule.h>
 
 #include <memory>
 #include <optional>
@@ -28,6 +29,13 @@ constexpr auto names_of(AggregationMethod) { return std::array{"auto", "reduce",
 /// Criterion of early stopping: the validation metric, or metric and loss.
 enum class PatienceOn : uint8_t { metric, either };
 constexpr auto names_of(PatienceOn) { return std::array{"metric", "either"}; }
+
+enum class OptimizerKind : uint8_t { adam, adamw, sgd };
+constexpr auto names_of(OptimizerKind) { return std::array{"adam", "adamw", "sgd"}; }
+
+/// Of the learning rate over the epochs: constant, half a cosine to 0, a line to 0, or steps.
+enum class ScheduleKind : uint8_t { none, cosine, linear, step };
+constexpr auto names_of(ScheduleKind) { return std::array{"none", "cosine", "linear", "step"}; }
 
 /// Evaluation layer by layer, or over the whole graph at once.
 enum class EvaluationMethod : uint8_t { automatic, layers, graph };
@@ -85,8 +93,19 @@ struct RunOptions {
   int64_t patience = 0;  ///< 0: never stop early
   PatienceOn patience_on = PatienceOn::metric;
   int64_t eval_every = 1;
+  OptimizerKind optimizer = OptimizerKind::adam;
+  double momentum = 0.9;  ///< of SGD
+  ScheduleKind schedule = ScheduleKind::none;
+  int64_t lr_step = 50;  ///< epochs of a step
+  double lr_gamma = 0.1;
+  int64_t warm_up = 0;   ///< epochs of a linear warm-up before the schedule
+  int64_t lr_halve = 0;  ///< without a schedule: epochs between halvings of the rate; 0: never
 
   void check() const;
+  /// Null if the rate is constant.
+  optim::Schedule make_schedule() const;
+  /// Whether the schedule depends on the number of epochs.
+  bool spans_epochs() const { return schedule == ScheduleKind::cosine || schedule == ScheduleKind::linear; }
 };
 
 /// Output files and reports.

@@ -58,6 +58,15 @@ void Settings::check() {
   if (changed("checkpoint-every", fmt::format("{}", output.checkpoint_every)) && output.checkpoint.empty() &&
       output.run_dir.empty())
     usage_fail("--checkpoint-every: requires --checkpoint or --run-dir");
+  const auto needs = [this](const char* option, const auto& value, const char* other) {
+    if (changed(option, fmt::format("{}", value))) usage_fail("--{}: requires --{}", option, other);
+  };
+  if (run.optimizer != OptimizerKind::sgd) needs("momentum", run.momentum, "optimizer sgd");
+  if (run.schedule != ScheduleKind::step) {
+    needs("lr-step", run.lr_step, "schedule step");
+    needs("lr-gamma", run.lr_gamma, "schedule step");
+  }
+  if (run.schedule != ScheduleKind::none) needs("lr-halve", run.lr_halve, "schedule none");
   compute.check(*this);
   if (data.aggregation == AggregationMethod::measure && !output.resume.empty())
     usage_fail(

@@ -364,14 +364,14 @@ TEST_CASE("the choice of scaling is explained, and what it spoils is refused") {
         "warning: features: standard scaling makes sparse ones dense, 0 MB\n");
   CHECK(output_of(dense([](int64_t, int64_t) { return 0.0f; }), std::nullopt) ==
         "features: unscaled (all are 0)\n");
-  Dataset wide = small_dataset();
-  wide.x = Features(SparseMatrix::from_csr(2, 1 << 26, {0, 1, 2}, {0, 1}, {-1, 1500}));
-  CHECK(mentions(output_of(wide, std::nullopt),
+  Dataset words = small_dataset();
+  words.x = Features(SparseMatrix::from_csr(2, 1 << 26, {0, 1, 2}, {0, 1}, {-1, 1500}));
+  CHECK(mentions(output_of(words, std::nullopt),
                  {"features: unscaled (sparse; --features-scaling real makes them dense)\n", "warning",
                   "the largest value is 1 in one and 1.5e+03 in another; --features-scaling real"}));
-  wide.x = Features(Tensor::full({2, 3}, 0.5));
-  wide.encoder.columns = {{.column = "note", .type = ColumnType::text, .columns = 3}};
-  CHECK(output_of(wide, std::nullopt) == "features: unscaled (words and categories of a table)\n");
+  words.x = Features(Tensor::full({2, 3}, 0.5));
+  words.encoder.columns = {{.column = "note", .type = ColumnType::text, .columns = 3}};
+  CHECK(output_of(words, std::nullopt) == "features: unscaled (words and categories of a table)\n");
   CHECK(mentions(output_of(small_dataset(), Kind::standard),
                  {"standard scaling makes sparse ones dense, 0 MB"}));
   CHECK(output_of(dense([](int64_t i, int64_t) { return static_cast<float>(i); }), Kind::standard) == "");
