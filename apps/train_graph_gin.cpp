@@ -11,7 +11,6 @@ int main(int argc, char** argv) {
   GraphOptions graphs;
   graphs.add_to(options);
   return apps::run_training(argc, argv, options, [&](const Settings& settings) {
-    graphs.check();
     settings.apply();
     const LearningTask task = graph_task(settings, graphs);
     Run run(settings, task);

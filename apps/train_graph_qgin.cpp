@@ -13,7 +13,6 @@ int main(int argc, char** argv) {
   graphs.add_to(options);
   options.decayed = "all parameters except the scales of quantizers";
   return apps::run_training(argc, argv, options, [&](const Settings& settings) {
-    graphs.check();
     settings.apply();
     const LearningTask task = graph_task(settings, graphs);
     Run run(settings, task);

@@ -2,7 +2,6 @@
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/index.h>
 #include <adjoint/autograd/shape.h>
-#include <adjoint/core/option_check.h>
 #include <adjoint/models/family.h>
 #include <adjoint/models/link.h>
 
@@ -53,10 +52,7 @@ ModelFamily encoder_named(const std::string& model) {
   return model == "sage" ? sage() : gat();
 }
 
-void check_link(const ModelOptions& o) {
-  expect_integer("embedding", o.links.embedding, 0, 1 << 20);
-  encoder_named(o.model).check(o);
-}
+void check_link(const ModelOptions& o) { encoder_named(o.model).check(o); }
 
 std::unique_ptr<Model> make_link(int64_t in, int64_t, const ModelOptions& o) {
   const int64_t width = o.links.embedding > 0 ? o.links.embedding : o.hidden;

@@ -183,19 +183,16 @@ void GraphOptions::add_to(Options& o) {
       "precision@50 with any number, r2 or mae for regression (auto: r2)";
   o.program_options = {
       {"folds", &folds, "N",
-       "for a file without splits: number of stratified cross-validation folds; each run holds one out"},
-      {"batch-size", &o.batches.batch_size, "N", "graphs per step"},
+       "for a file without splits: number of stratified cross-validation folds; each run holds one out", true,
+       IntegerRange{2, kMostCounted}},
+      {"batch-size", &o.batches.batch_size, "N", "graphs per step", true, IntegerRange{1, kMostCounted}},
       {"iterations", &iterations, "N",
-       "steps per epoch, each on newly drawn graphs (0: one pass over the graphs)"},
+       "steps per epoch, each on newly drawn graphs (0: one pass over the graphs)", true,
+       IntegerRange{0, kMostCounted}},
       {"lr-halve", &o.run.lr_halve, "N",
-       "without a --schedule, halve the learning rate every N epochs (0: never)"},
+       "without a --schedule, halve the learning rate every N epochs (0: never)", true,
+       IntegerRange{0, kMostCounted}},
       workers_option(o.batches.workers)};
-}
-
-void GraphOptions::check() const {
-  constexpr int64_t kMost = 1'000'000'000;
-  expect_integer("folds", folds, 2, kMost);
-  expect_integer("iterations", iterations, 0, kMost);
 }
 
 void set_node_features(Dataset& data, const std::string& file, const ModelDescription& trained) {

@@ -17,7 +17,6 @@ struct GraphOptions {
 
   /// Adds these options to a program's, with the defaults of Xu et al. 2019.
   void add_to(Options& options);
-  void check() const;
 };
 
 /// The graphs of a dataset with the splits of its file, or with --folds, where each fold serves for both

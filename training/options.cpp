@@ -67,7 +67,6 @@ void ExecutionOptions::apply() const {
 }
 
 void ExecutionOptions::check(const Options& all) const {
-  expect_integer("threads", threads, 0, kMaxThreads);
   if (kernels == SparseKernels::tiles || kernels == SparseKernels::hybrid)
     expect_tiles(fmt::format("--kernels {}", name_of(kernels)), all);
   if (cuts.empty()) return;
@@ -76,23 +75,6 @@ void ExecutionOptions::check(const Options& all) const {
   if (all.batches.loader != "none" || all.data.inductive)
     usage_fail("--cuts: conflicts with {}, which makes new structures in every epoch",
                all.data.inductive ? "--inductive" : "--loader");
-}
-
-void RunOptions::check() const {
-  expect_integer("epochs", epochs, 1, kMostCounted);
-  expect_integer("seed", seed, 0, std::numeric_limits<int64_t>::max() - kMostCounted);
-  expect_integer("runs", runs, 1, 1'000'000);
-  expect_integer("patience", patience, 0, kMostCounted);
-  expect_integer("eval-every", eval_every, 1, kMostCounted);
-  if (!std::isfinite(lr) || lr <= 0.0) usage_fail("--lr: expected a positive number, got {}", lr);
-  if (!std::isfinite(weight_decay) || weight_decay < 0.0)
-    usage_fail("--weight-decay: expected 0 or more, got {}", weight_decay);
-  expect_probability("momentum", momentum);
-  expect_integer("lr-step", lr_step, 1, kMostCounted);
-  if (!(lr_gamma > 0.0 && lr_gamma <= 1.0))
-    usage_fail("--lr-gamma: expected a number above 0, at most 1, got {}", lr_gamma);
-  expect_integer("warm-up", warm_up, 0, epochs - 1);
-  expect_integer("lr-halve", lr_halve, 0, kMostCounted);
 }
 
 optim::Schedule RunOptions::make_schedule() const {
@@ -197,7 +179,8 @@ OptionList BatchOptions::layers_list(const std::string& things) {
                   {"batch-size", &batch_size, "N",
                    fmt::format("nodes per batch of layer-wise evaluation; with --loader neighbor training "
                                "{} per step",
-                               things)}};
+                               things),
+                   true, IntegerRange{1, kMostCounted}}};
   list += features_list();
   return list;
 }
@@ -216,9 +199,9 @@ OptionList bind(const models::ModelFamily& family, models::ModelOptions& values)
       std::visit(
           [&](auto field) {
             if constexpr (std::is_same_v<decltype(field(values)), Choice>)
-              bound.push_back({option.name, field(values), option.value, help});
+              bound.push_back({option.name, field(values), option.value, help, true, option.range});
             else
-              bound.push_back({option.name, &field(values), option.value, help});
+              bound.push_back({option.name, &field(values), option.value, help, true, option.range});
           },
           option.field);
   }
@@ -270,27 +253,33 @@ std::vector<Options::Group> Options::groups() {
          "the end",
          false});
   OptionList training{
-      {"epochs", &run.epochs, "N", fmt::format("passes over the training {}", things), false},
-      {"lr", &run.lr, "X", "learning rate"},
+      {"epochs", &run.epochs, "N", fmt::format("passes over the training {}", things), false,
+       IntegerRange{1, kMostCounted}},
+      {"lr", &run.lr, "X", "learning rate", true, kPositive},
       {"weight-decay", &run.weight_decay, "X",
-       fmt::format("L2 penalty, with adamw decoupled from the gradient, on {}", decayed)},
+       fmt::format("L2 penalty, on {}; with adamw decoupled from the gradient", decayed), true, kNotNegative},
       {"optimizer", &run.optimizer, "NAME", "adam, adamw (Loshchilov & Hutter 2019) or sgd"},
-      {"momentum", &run.momentum, "X", "of sgd"},
+      {"momentum", &run.momentum, "X", "of sgd", true, kProbability},
       {"schedule", &run.schedule, "NAME",
        "learning rate over the epochs: none (constant), cosine or linear (from --lr to 0 at the last epoch), "
        "or "
        "step"},
-      {"lr-step", &run.lr_step, "N", "step: multiply the learning rate by --lr-gamma every N epochs"},
-      {"lr-gamma", &run.lr_gamma, "X", "step: the factor"},
+      {"lr-step", &run.lr_step, "N", "step: multiply the learning rate by --lr-gamma every N epochs", true,
+       IntegerRange{1, kMostCounted}},
+      {"lr-gamma", &run.lr_gamma, "X", "step: the factor", true, NumberRange{0.0, 1.0, false}},
       {"warm-up", &run.warm_up, "N",
-       "epochs in which the learning rate rises linearly to --lr, before the schedule"},
-      {"seed", &run.seed, "N", "random seed of initial weights and dropout"},
-      {"runs", &run.runs, "R", "repeat with seeds seed, seed + 1, ...; report mean and standard deviation"},
-      {"patience", &run.patience, "N", "stop after N epochs without a better validation metric (0: never)"},
+       "epochs in which the learning rate rises linearly to --lr, before the schedule", true,
+       IntegerRange{0, kMostCounted}},
+      {"seed", &run.seed, "N", "random seed of initial weights and dropout", true,
+       IntegerRange{0, std::numeric_limits<int64_t>::max() - kMostCounted}},
+      {"runs", &run.runs, "R", "repeat with seeds seed, seed + 1, ...; report mean and standard deviation",
+       true, IntegerRange{1, 1'000'000}},
+      {"patience", &run.patience, "N", "stop after N epochs without a better validation metric (0: never)",
+       true, IntegerRange{0, kMostCounted}},
       {"patience-on", &run.patience_on, "WHAT",
        "metric; or either: stop when neither metric nor loss has matched its best for --patience epochs, and "
        "keep the last epoch in which both did"},
-      {"eval-every", &run.eval_every, "N", "validate every N epochs"}};
+      {"eval-every", &run.eval_every, "N", "validate every N epochs", true, IntegerRange{1, kMostCounted}}};
   if (things != "pairs of nodes")
     training.push_back({"class-weights", &run.class_weights, "HOW",
                         fmt::format("factors on the losses of each class: none, balanced (n / (k n_c) for n "
@@ -329,18 +318,20 @@ std::vector<Options::Group> Options::groups() {
        {"run-dir", &output.run_dir, "DIR",
         "write options, metrics, checkpoint, report and events to DIR, for `compare`", false},
        {"checkpoint", &output.checkpoint, "FILE", "write the training state to FILE", false},
-       {"checkpoint-every", &output.checkpoint_every, "N", "write it every N epochs, and at the end", false},
+       {"checkpoint-every", &output.checkpoint_every, "N", "write it every N epochs, and at the end", false,
+        IntegerRange{1, kMostCounted}},
        {"resume", &output.resume, "FILE", "continue from this checkpoint", false},
        {"explain", &compute.explain, "", "print the kernels chosen for each structure, and why", false}};
-  OptionList other{{"device", &compute.device, "NAME", "cpu, cuda or cuda:1", false},
-                   {"threads", &compute.threads, "N", "CPU threads (0: all cores)", false},
-                   {"no-capture", &compute.no_capture, "",
-                    "on a GPU, launch each kernel instead of one CUDA graph per step", false},
-                   {"config", &output.config, "FILE",
-                    "read options from FILE: one NAME = VALUE per line, or the run.json of a run folder, "
-                    "without the files "
-                    "of that run; the command line overrides them",
-                    false}};
+  OptionList other{
+      {"device", &compute.device, "NAME", "cpu, cuda or cuda:1", false},
+      {"threads", &compute.threads, "N", "CPU threads (0: all cores)", false, IntegerRange{0, kMaxThreads}},
+      {"no-capture", &compute.no_capture, "",
+       "on a GPU, launch each kernel instead of one CUDA graph per step", false},
+      {"config", &output.config, "FILE",
+       "read options from FILE: one NAME = VALUE per line, or the run.json of a run folder, "
+       "without the files "
+       "of that run; the command line overrides them",
+       false}};
   return {{"Data", input},        {"Model", bind(family, model)},
           {"Training", training}, {"Mini-batches", mini_batches},
           {"Output", outputs},    {"Other", other}};

@@ -101,7 +101,6 @@ struct RunOptions {
   int64_t warm_up = 0;   ///< epochs of a linear warm-up before the schedule
   int64_t lr_halve = 0;  ///< without a schedule: epochs between halvings of the rate; 0: never
 
-  void check() const;
   /// Null if the rate is constant.
   optim::Schedule make_schedule() const;
   /// Whether the schedule depends on the number of epochs.

@@ -211,7 +211,7 @@ std::vector<Crossing> crossings() {
            nodes,
            {"--class-scores"}},
           {"train_gcn", small_regression_dataset(), numbers, nodes},
-          {"train_graph_gin", split_graphs(), two, graphs, few},
+          {"train_graph_gin", split_graphs(), two, graphs, joined(few, {"--class-weights", "balanced"})},
           {"train_graph_gin", targets, numbers, graphs, Words(few.begin(), few.end() - 1)},
           {"train_link", small_dataset(), {{"auc", "auc"}, {"mrr", "mrr"}, {"hits@3", "hits_3"}}, links}};
 }

@@ -141,7 +141,6 @@ TEST_CASE("a training logs its class weights by name, and weights each run's own
   Program p(data, models::gcn(), {{"class-weights", "balanced"}, {"split", "all"}, {"epochs", "1"}});
   CHECK(mentions(printed(STDERR_FILENO, [&] { p.prepare(); }), expected + "\n"));
   // The second split has as many nodes of each class: all weights are 1.
-  const Numbers equal{1, 1, 1};
   const Tensor out = random_tensor({120, 3});
   for (const bool first : {true, false}) {
     REQUIRE(p.next_run());

@@ -34,7 +34,6 @@ struct OfGraphs {
   }
   ~OfGraphs() { set_log_level(LogLevel::info); }
   void prepare() {
-    graphs.check();
     settings.emplace(options);
     Examples examples = graph_examples(*settings, graphs, data);
     task.emplace(*settings, data, std::move(examples));
@@ -101,20 +100,18 @@ TEST_CASE("a program of graphs has the defaults of its paper, and checks its opt
   std::vector<std::string> names;
   for (const Option& option : p.options.program_options) names.push_back(option.name);
   CHECK(names == std::vector<std::string>{"folds", "batch-size", "iterations", "lr-halve", "workers"});
-  const struct {
-    int64_t GraphOptions::*field;
-    int64_t value, good;
-    const char* message;
-  } wrong[] = {{&GraphOptions::folds, 1, 2, "--folds"},
-               {&GraphOptions::iterations, -1, 0, "--iterations"},
-               {&GraphOptions::folds, 1'000'000'001, 1'000'000'000, "--folds"},
-               {&GraphOptions::iterations, 1'000'000'001, 1'000'000'000, "--iterations"}};
-  for (const auto& w : wrong) {
-    GraphOptions graphs;
-    graphs.*w.field = w.value;
-    CHECK(mentions(error_of<UsageError>([&] { graphs.check(); }), w.message));
-    graphs.*w.field = w.good;
-    graphs.check();
+  const std::tuple<const char*, const char*, const char*> wrong[] = {
+      {"folds", "1", "2"},       {"folds", "1000000001", "1000000000"},
+      {"iterations", "-1", "0"}, {"iterations", "1000000001", "1000000000"},
+      {"lr-halve", "-1", "0"},   {"lr-halve", "1000000001", "1000000000"}};
+  for (const auto& [option, bad, good] : wrong) {
+    OfGraphs q(small_graphs());
+    Program::set(q.options, {{option, bad}});
+    CHECK(error_of<UsageError>([&] {
+            (void)Settings(q.options);
+          }).starts_with(fmt::format("--{}: expected", option)));
+    Program::set(q.options, {{option, good}});
+    (void)Settings(q.options);
   }
 }
 
