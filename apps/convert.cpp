@@ -51,7 +51,6 @@ bool read(int argc, char** argv, const Format& format, SplitOptions& splits, Opt
   if (o.input == "-") o.input = "/dev/stdin";
   if ((o.input.empty() && !format.input_is_optional) || o.out.empty())
     usage_fail("expected the input and the file to write: {}", kUsage);
-  expect_integer("gzip", o.gzip, 0, 9);
   use_threads(o.threads);
   return true;
 }

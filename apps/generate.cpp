@@ -29,16 +29,15 @@ bool read(int argc, char** argv, const Spec& spec, Options& o) {
                     table_of({{"out", &o.out, "FILE",
                                "HDF5 file to write, also as second argument; an existing file is replaced"},
                               {"name", &o.name, "NAME", "name of the dataset"},
-                              {"seed", &o.seed, "N", "random seed"},
+                              {"seed", &o.seed, "N", "random seed", true,
+                               IntegerRange{0, std::numeric_limits<int64_t>::max()}},
                               gzip_option(o.gzip),
                               threads_option(o.threads)}),
                     {"out"}, fmt::format("generate {} OUT.h5 [OPTION]...", spec.name),
                     fmt::format("Writes {}.", spec.summary), po::options_description().add(spec.options)))
     return false;
   if (o.out.empty()) usage_fail("expected the file to write: {}", kUsage);
-  expect_integer("gzip", o.gzip, 0, 9);
   use_threads(o.threads);
-  if (o.seed < 0) usage_fail("--seed: expected 0 or more");
   return true;
 }
 

@@ -29,22 +29,21 @@ bool read(int argc, char** argv, Options& o) {
   if (!read_options(argc, argv,
                     table_of({{"in", &o.in, "FILE", "dataset"},
                               {"out", &o.out, "FILE", "file to write; an existing one is replaced"},
-                              {"parts", &o.parts, "K", "number of parts, at most the number of nodes"},
+                              {"parts", &o.parts, "K", "number of parts, at most the number of nodes", true,
+                               IntegerRange{1, kMost}},
                               {"imbalance", &o.metis.imbalance, "X",
-                               "allowed excess of a part over the mean size, as a fraction"},
-                              {"seed", &o.seed, "N", "seed of METIS"},
+                               "allowed excess of a part over the mean size, as a fraction", true,
+                               NumberRange{0.001, 10.0}},
+                              {"seed", &o.seed, "N", "seed of METIS", true, IntegerRange{0, kMost}},
                               gzip_option(o.gzip),
-                              {"threads", &o.threads, "N", "CPU threads (0: all), except for METIS"}}),
+                              {"threads", &o.threads, "N", "CPU threads (0: all), except for METIS", true,
+                               IntegerRange{0, kMaxThreads}}}),
                     {"in", "out"}, kUsage, "Writes a dataset with a partition of its nodes, nodes/part."))
     return false;
   if (o.in.empty() || o.out.empty()) usage_fail("expected {}", kUsage);
   if (o.parts == kNotGiven) o.parts = 0;
   expect_integer("parts", o.parts, 1, kMost);
-  if (!(o.metis.imbalance >= 0.001 && o.metis.imbalance <= 10.0))
-    usage_fail("--imbalance: expected 0.001 to 10, got {}", o.metis.imbalance);
-  expect_integer("seed", o.seed, 0, kMost);
   o.metis.seed = static_cast<uint64_t>(o.seed);
-  expect_integer("gzip", o.gzip, 0, 9);
   use_threads(o.threads);
   return true;
 }

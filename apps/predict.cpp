@@ -35,10 +35,16 @@ bool takes_edge_attributes(const PredictOptions& o) {
 /// its edge attributes.
 models::Preprocessing preprocessing_of(const PredictOptions& o, const Dataset& data, Task task,
                                        int64_t outputs) {
+  using Scaling = FeatureScaling::Kind;
   Tensor train;
-  if (o.features_scaling == FeatureScaling::Kind::standard) {
+  const Scaling scaling =
+      o.features_scaling
+          ? *o.features_scaling
+          : FeatureScaling::automatic(data.x ? summary_of(data.x) : summary_of(data.x_in_file), data.encoder);
+  if (scaling == Scaling::standard || scaling == Scaling::real) {
     if (data.splits.empty())
-      data_fail("{}: splits: missing, --features-scaling standard requires training rows", o.data);
+      data_fail("{}: splits: missing, --features-scaling {} requires training rows", o.data,
+                name_of(scaling));
     Examples examples;
     examples.things = is_of_graphs(task) ? "graphs" : "nodes";
     examples.train = data.train;

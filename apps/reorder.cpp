@@ -41,18 +41,16 @@ bool read(int argc, char** argv, Options& o) {
                {"in", &o.in, "FILE", "dataset"},
                {"out", &o.out, "FILE", "file to write; an existing one is replaced"},
                {"parts", &o.parts, "N",
-                fmt::format("blocks of the metis order (0: one per {} nodes)", kNodesPerBlock)},
-               {"seed", &o.seed, "N", "seed of metis and random"},
+                fmt::format("blocks of the metis order (0: one per {} nodes)", kNodesPerBlock), true,
+                IntegerRange{0, kMost}},
+               {"seed", &o.seed, "N", "seed of metis and random", true, IntegerRange{0, kMost}},
                gzip_option(o.gzip),
                threads_option(o.threads)}),
           {"order", "in", "out"}, kUsage, "Writes a dataset with its nodes reordered."))
     return false;
   if (o.order.empty() || o.in.empty() || o.out.empty()) usage_fail("expected {}", kUsage);
   expect_one_of("order", o.order, orders);
-  expect_integer("parts", o.parts, 0, kMost);
   if (o.parts > 0 && o.order != "metis") usage_fail("--parts: requires the order metis, got {}", o.order);
-  expect_integer("seed", o.seed, 0, kMost);
-  expect_integer("gzip", o.gzip, 0, 9);
   use_threads(o.threads);
   return true;
 }

@@ -13,25 +13,22 @@ int main(int argc, char** argv) {
   graphs.add_to(options);
   options.decayed = "all parameters except the scales of quantizers";
   return apps::run_training(argc, argv, options, [&](const Settings& settings) {
-    graphs.check();
     settings.apply();
     const LearningTask task = graph_task(settings, graphs);
     Run run(settings, task);
     while (run.next_run()) {  // a fold, or a split of the file
       const auto model = make_model<models::GraphModel>(settings, task);
-      const auto adam = make_adam(*model, settings.run);
-      run.begin(*model, *adam);
+      const auto optimizer = make_optimizer(*model, settings.run);
+      run.begin(*model, *optimizer);
       const auto batches = graph_batches(run, graphs, *model);
       Step step(*batches, [&](const GraphBatch& batch) {
         Var loss = run.objective().loss_of_batch((*model)(batch.graph, batch.offsets, batch.x), batch.y);
         loss.backward();
-        adam->step();
+        optimizer->step();
         return loss;
       });
-      for (auto& epoch : run.epochs(*batches)) {
-        adam->set_rate_factor(graphs.rate_factor(epoch.done()));
+      for (auto& epoch : run.epochs(*batches))
         for (const GraphBatch& batch : epoch) epoch.add(step(batch));
-      }
     }
     write_predictions(run);
     write_results(run);

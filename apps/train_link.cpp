@@ -19,14 +19,14 @@ int main(int argc, char** argv) {
     Run run(settings, task);
     while (run.next_run()) {
       const auto model = make_model<models::LinkModel>(settings, task);
-      const auto adam = make_adam(*model, settings.run);
-      run.begin(*model, *adam);
+      const auto optimizer = make_optimizer(*model, settings.run);
+      run.begin(*model, *optimizer);
       const auto batches = link_batches(run, links, *model);
       Step step(*batches, [&](const LinkStepBatch& batch) {
         const Var embeddings = batch.nodes.forward(model->encoder());
         Var loss = bce_with_logits(model->scores(embeddings, batch.pairs), batch.label);
         loss.backward();
-        adam->step();
+        optimizer->step();
         return loss;
       });
       for (auto& epoch : run.epochs(*batches))

@@ -14,13 +14,13 @@ int main(int argc, char** argv) {
     Run run(settings, task);
     while (run.next_run()) {
       const auto model = make_model(settings, task);
-      const auto adam = make_adam(*model, settings.run);
-      run.begin(*model, *adam);
+      const auto optimizer = make_optimizer(*model, settings.run);
+      run.begin(*model, *optimizer);
       const auto batches = node_batches(run, *model);
       Step step(*batches, [&](const NodeBatch& batch) {
         Var loss = run.objective().loss_of_batch(batch.forward(*model), batch.y, batch.index, batch.weight);
         loss.backward();
-        adam->step();
+        optimizer->step();
         return loss;
       });
       for (auto& epoch : run.epochs(*batches))

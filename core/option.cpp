@@ -23,6 +23,11 @@ std::string Option::json() const {
   return words ? json_text(text()) : text();
 }
 
+void Option::check() const {
+  if (const auto* integer = std::get_if<int64_t*>(&value)) expect_in(range, name, **integer);
+  if (const auto* number = std::get_if<double*>(&value)) expect_in(range, name, **number);
+}
+
 OptionList& operator+=(OptionList& options, OptionList more) {
   options.insert(options.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   return options;

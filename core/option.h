@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/core/choice.h>
+#include <adjoint/core/option_check.h>
 
 #include <cstdint>
 #include <string>
@@ -19,11 +20,14 @@ struct Option {
   /// Whether the option affects results. If so, checkpoints with another value are refused, and reports list
   /// it.
   bool decides = true;
+  OptionRange range = {};  ///< of a number
 
   /// The value as text: "0.5", "true".
   std::string text() const;
   /// As JSON; text and names in quotes.
   std::string json() const;
+  /// Throws UsageError for a number out of range.
+  void check() const;
 };
 
 using OptionList = std::vector<Option>;

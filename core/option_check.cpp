@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <limits>
+#include <cmath>
 #include <numeric>
 
 #include <fmt/ranges.h>
@@ -54,6 +54,20 @@ size_t unlikeness(const std::string& word, const std::string& choice) {
   return apart <= longer / 3 && apart < std::min(word.size(), choice.size()) ? 2 * apart : kTooFar + 1;
 }
 
+/// "an integer from 1 to 8"; `any` without a range.
+std::string described(const OptionRange& range, const char* any) {
+  if (const auto* r = std::get_if<IntegerRange>(&range))
+    return r->high == IntegerRange().high && r->low >= 0
+               ? fmt::format("an integer of {} or more", r->low)
+               : fmt::format("an integer from {} to {}", r->low, r->high);
+  const auto* r = std::get_if<NumberRange>(&range);
+  if (r == nullptr) return any;
+  if (std::isinf(r->high) && r->low == 0.0)
+    return r->with_low ? "a number of 0 or more" : "a positive number";
+  return fmt::format("a number in {}{}, {}{}", r->with_low ? '[' : '(', r->low, r->high,
+                     r->with_high ? ']' : ')');
+}
+
 /// Without the plus sign that std::from_chars does not take.
 std::string_view without_plus(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
@@ -82,30 +96,39 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
   return choice.empty() ? "" : fmt::format("; did you mean '{}'?", choice);
 }
 
-int64_t read_integer(const std::string& option, const std::string& text) {
+int64_t read_integer(const std::string& option, const std::string& text, const OptionRange& range) {
   if (const auto number = number_in<int64_t>(without_plus(text))) return *number;
-  using Limits = std::numeric_limits<int64_t>;
   const bool digits =
       text.find_first_not_of("0123456789", text.starts_with('-') ? 1 : 0) == std::string::npos;
   if (digits && text.size() > 1)  // does not fit
-    usage_fail("--{}: expected an integer from {} to {}, got {}", option, Limits::min(), Limits::max(),
-               excerpt(text));
-  usage_fail("--{}: expected an integer, got '{}'", option, excerpt(text));
+    usage_fail(
+        "--{}: expected {}, got {}", option,
+        described(std::get_if<IntegerRange>(&range) ? range : OptionRange(IntegerRange()), "an integer"),
+        excerpt(text));
+  usage_fail("--{}: expected {}, got '{}'", option, described(range, "an integer"), excerpt(text));
 }
 
-double read_number(const std::string& option, const std::string& text) {
+double read_number(const std::string& option, const std::string& text, const OptionRange& range) {
   if (const auto number = number_in<double>(without_plus(text))) return *number;
-  usage_fail("--{}: expected a number, got '{}'", option, excerpt(text));
+  usage_fail("--{}: expected {}, got '{}'", option, described(range, "a number"), excerpt(text));
+}
+
+void expect_in(const OptionRange& range, const std::string& option, int64_t value) {
+  if (const auto* r = std::get_if<IntegerRange>(&range)) expect_integer(option, value, r->low, r->high);
+}
+
+void expect_in(const OptionRange& range, const std::string& option, double value) {
+  const auto* r = std::get_if<NumberRange>(&range);
+  if (r == nullptr) return;
+  const bool high_enough = r->with_low ? value >= r->low : value > r->low,
+             low_enough = r->with_high ? value <= r->high : value < r->high;
+  if (!high_enough || !low_enough)
+    usage_fail("--{}: expected {}, got {}", option, described(range, "a number"), value);
 }
 
 void expect_integer(const std::string& option, int64_t value, int64_t low, int64_t high) {
   if (value < low) usage_fail("--{}: expected {} or more, got {}", option, low, value);
   if (value > high) usage_fail("--{}: expected at most {}, got {}", option, high, value);
-}
-
-void expect_probability(const std::string& option, double value) {
-  if (!(value >= 0.0 && value < 1.0))
-    usage_fail("--{}: expected a probability in [0, 1), got {}", option, value);
 }
 
 void expect_one_of(const std::string& option, const std::string& value,

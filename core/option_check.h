@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <variant>
 #include <vector>
 
 // Range checks of named options from a command line, a checkpoint or a model's options struct. All throw
@@ -18,14 +20,30 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
 /// Largest value of options that count: epochs, steps, fanouts.
 inline constexpr int64_t kMostCounted = 1'000'000'000;
 
-/// The value of an option in a text, all of which is the number. Throws UsageError.
-int64_t read_integer(const std::string& option, const std::string& text);
-double read_number(const std::string& option, const std::string& text);
+/// The integers that an option takes.
+struct IntegerRange {
+  int64_t low = std::numeric_limits<int64_t>::min(), high = std::numeric_limits<int64_t>::max();
+};
+/// The numbers that an option takes, with or without each end.
+struct NumberRange {
+  double low, high;
+  bool with_low = true, with_high = true;
+};
+inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+inline constexpr NumberRange kPositive{0.0, kUnbounded, false, false},
+    kNotNegative{0.0, kUnbounded, true, false}, kProbability{0.0, 1.0, true, false};
+using OptionRange = std::variant<std::monostate, IntegerRange, NumberRange>;
+
+/// The value of an option in a text, all of which is the number. Throws UsageError that names the range.
+int64_t read_integer(const std::string& option, const std::string& text, const OptionRange& range = {});
+double read_number(const std::string& option, const std::string& text, const OptionRange& range = {});
+
+/// Throws UsageError unless the value is in the range, if there is one.
+void expect_in(const OptionRange& range, const std::string& option, int64_t value);
+void expect_in(const OptionRange& range, const std::string& option, double value);
 
 /// Throws UsageError unless low <= value <= high.
 void expect_integer(const std::string& option, int64_t value, int64_t low, int64_t high);
-/// Throws UsageError unless 0 <= value < 1.
-void expect_probability(const std::string& option, double value);
 /// Throws UsageError unless `value` is one of `choices`.
 void expect_one_of(const std::string& option, const std::string& value,
                    const std::vector<std::string>& choices);

@@ -11,7 +11,8 @@ namespace adj {
 
 namespace {
 
-constexpr int64_t kMostDense = int64_t{1} << 30;  // maximum size of densified sparse features
+constexpr int64_t kMostDense = int64_t{1} << 30;    // maximum size of densified sparse features
+constexpr int64_t kMostUnasked = int64_t{1} << 26;  // the same, of the default choice
 
 /// Running mean and sum of squared deviations per column (Chan, Golub & LeVeque 1979).
 class Moments {
@@ -95,9 +96,10 @@ Tensor standardized(const Tensor& x, const Tensor& mean, const Tensor& deviation
 }
 
 void check_dense_size(const Features& x) {
-  ADJ_CHECK(!x.is_sparse() || x.cols() == 0 || x.rows() <= kMostDense / x.cols(),
-            "feature scaling: standard makes sparse features [{}, {}] dense, expected {} numbers at most",
-            x.rows(), x.cols(), kMostDense);
+  ADJ_CHECK(
+      !x.is_sparse() || x.cols() == 0 || x.rows() <= kMostDense / x.cols(),
+      "feature scaling: standardising makes sparse features [{}, {}] dense, expected {} numbers at most",
+      x.rows(), x.cols(), kMostDense);
 }
 
 }  // namespace
@@ -108,7 +110,8 @@ FeatureScaling FeatureScaling::rows() {
   return scaling;
 }
 
-FeatureScaling FeatureScaling::standard(const Tensor& mean, const Tensor& deviation) {
+FeatureScaling FeatureScaling::standard(const Tensor& mean, const Tensor& deviation, Kind kind) {
+  ADJ_CHECK(kind == Kind::standard || kind == Kind::real, "feature scaling: {} has no mean", name_of(kind));
   for (const Tensor* of_columns : {&mean, &deviation})
     ADJ_CHECK(*of_columns && of_columns->dims() == 1 && of_columns->dtype() == DType::f32 &&
                   of_columns->numel() == mean.numel(),
@@ -119,34 +122,69 @@ FeatureScaling FeatureScaling::standard(const Tensor& mean, const Tensor& deviat
               "feature scaling: column {} has mean {} and deviation {}, expected finite numbers", k, means[k],
               deviations[k]);
   FeatureScaling scaling;
-  scaling.kind_ = Kind::standard;
+  scaling.kind_ = kind;
   scaling.mean_ = mean.to(Device::cpu());
   scaling.deviation_ = deviation.to(Device::cpu());
   return scaling;
 }
 
 FeatureScaling FeatureScaling::fit(Kind kind, const Features& x, const Tensor& train) {
-  if (kind != Kind::standard) return kind == Kind::rows ? rows() : FeatureScaling();
+  if (kind == Kind::none || kind == Kind::rows) return kind == Kind::rows ? rows() : FeatureScaling();
   check_dense_size(x);
   const Features host = x.to(Device::cpu());
-  return fitted(x.cols(), train, x.rows(),
-                [&](const Tensor& index) { return host.rows(index).to_dense().to(DType::f32); });
+  const FeatureScaling all = fitted(x.cols(), train, x.rows(), [&](const Tensor& index) {
+    return host.rows(index).to_dense().to(DType::f32);
+  });
+  return kind == Kind::real ? all.restricted(summary_of(host).real_columns) : all;
 }
 
 FeatureScaling FeatureScaling::fit(Kind kind, const FileRows& x, const Tensor& train) {
-  if (kind != Kind::standard) return kind == Kind::rows ? rows() : FeatureScaling();
-  return fitted(x.cols(), train, x.rows(), [&](const Tensor& index) { return x.gather(index); });
+  if (kind == Kind::none || kind == Kind::rows) return kind == Kind::rows ? rows() : FeatureScaling();
+  const FeatureScaling all =
+      fitted(x.cols(), train, x.rows(), [&](const Tensor& index) { return x.gather(index); });
+  return kind == Kind::real ? all.restricted(summary_of(x).real_columns) : all;
 }
 
-FeatureScaling::Kind FeatureScaling::automatic(const FeatureSummary& x) {
-  return x.is_bag_of_words() ? Kind::rows : Kind::none;
+FeatureScaling FeatureScaling::restricted(std::span<const int32_t> columns) const {
+  ADJ_CHECK(kind_ == Kind::standard, "feature scaling: restricted {}, expected standard", name_of(kind_));
+  const int64_t width = mean_.numel();
+  Tensor mean = Tensor::zeros({width}), deviation = Tensor::full({width}, 1.0);
+  for (const int32_t k : columns) {
+    ADJ_CHECK(k >= 0 && k < width, "feature scaling: column {} of {}", k, width);
+    mean.mutable_data<float>()[k] = mean_.data<float>()[k];
+    deviation.mutable_data<float>()[k] = deviation_.data<float>()[k];
+  }
+  return standard(mean, deviation, Kind::real);
+}
+
+FeatureScaling::Kind FeatureScaling::automatic(const FeatureSummary& x, const FeatureEncoder& encoder) {
+  if (x.is_bag_of_words()) return Kind::rows;
+  const bool large = x.sparse && x.columns > 0 && x.rows > kMostUnasked / x.columns;
+  return large || real_columns(x, encoder).empty() ? Kind::none : Kind::real;
+}
+
+std::vector<int32_t> real_columns(const FeatureSummary& x, const FeatureEncoder& encoder) {
+  if (encoder.empty()) return x.real_columns;
+  ADJ_CHECK(encoder.width() == x.columns, "feature scaling: an encoder of {} columns for {}", encoder.width(),
+            x.columns);
+  using enum ColumnType;
+  std::vector<bool> measured;
+  for (const ColumnEncoder& column : encoder.columns)
+    measured.insert(
+        measured.end(), static_cast<size_t>(column.width()),
+        column.type == number || column.type == ordinal || column.type == date || column.type == vector);
+  std::vector<int32_t> columns;
+  for (const int32_t k : x.real_columns)
+    if (measured[static_cast<size_t>(k)]) columns.push_back(k);
+  return columns;
 }
 
 Features FeatureScaling::apply(const Features& x) const {
   if (kind_ == Kind::none) return x;
   if (kind_ == Kind::rows) return x.row_normalized();
   ADJ_CHECK(!x.is_quantized(),
-            "feature scaling: standard on quantised features, expected scaling before quantisation");
+            "feature scaling: {} on quantised features, expected scaling before quantisation",
+            name_of(kind_));
   check_dense_size(x);
   return Features(standardized(x.to_dense(), mean_, deviation_));
 }

@@ -15,8 +15,10 @@ struct ColumnSummary {
   float least = std::numeric_limits<float>::infinity(), largest = -least;
   double sum = 0.0;  // of |x|
   int64_t entries = 0;
+  bool real = false;
 
   void add(float x) {
+    real |= x != 0.0f && x != 1.0f;
     least = std::min(least, x);
     largest = std::max(largest, x);
     sum += std::abs(x);
@@ -25,6 +27,7 @@ struct ColumnSummary {
     least = std::min(least, other.least);
     largest = std::max(largest, other.largest);
     sum += other.sum;
+    real |= other.real;
   }
 };
 
@@ -72,7 +75,9 @@ void add_rows(Counts& counts, const Tensor& x) {
   for (const Counts& part : parts) counts.add(part);
 }
 
-FeatureSummary finished(const Counts& counts, int64_t rows, int64_t columns) {
+/// `columns_of`: the columns of the column summaries; empty: all in order.
+FeatureSummary finished(const Counts& counts, int64_t rows, int64_t columns,
+                        const std::vector<int32_t>& columns_of = {}) {
   FeatureSummary s = counts;
   s.rows = rows;
   s.columns = columns;
@@ -88,6 +93,10 @@ FeatureSummary finished(const Counts& counts, int64_t rows, int64_t columns) {
     s.largest_scale = std::max(s.largest_scale, scale);
   }
   s.largest_share = sum > 0.0 ? most / sum : 0.0;
+  for (size_t k = 0; k < counts.column_summaries.size(); ++k)
+    if (counts.column_summaries[k].real)
+      s.real_columns.push_back(columns_of.empty() ? static_cast<int32_t>(k) : columns_of[k]);
+  std::sort(s.real_columns.begin(), s.real_columns.end());
   return s;
 }
 
@@ -98,6 +107,7 @@ FeatureSummary of_sparse(const SparseMatrix& x) {
   const float* values = matrix.values ? matrix.values.data<float>() : nullptr;
   const int32_t* order = matrix.values && matrix.order ? matrix.order.data<int32_t>() : nullptr;
   Counts counts;
+  std::vector<int32_t> columns;
   // There may be far more columns than entries: stores only columns with entries, by first appearance.
   std::unordered_map<int32_t, size_t> places;
   places.reserve(static_cast<size_t>(std::min(x.cols(), x.entries())));
@@ -106,7 +116,10 @@ FeatureSummary of_sparse(const SparseMatrix& x) {
     for (int64_t e = offsets[i]; e < offsets[i + 1]; ++e) {
       const float value = values == nullptr ? 1.0f : values[order == nullptr ? e : order[e]];
       const size_t place = places.try_emplace(indices[e], counts.column_summaries.size()).first->second;
-      if (place == counts.column_summaries.size()) counts.column_summaries.emplace_back();
+      if (place == columns.size()) {
+        columns.push_back(indices[e]);
+        counts.column_summaries.emplace_back();
+      }
       counts.add(value, counts.column_summaries[place]);
       ++counts.column_summaries[place].entries;
     }
@@ -114,7 +127,8 @@ FeatureSummary of_sparse(const SparseMatrix& x) {
   }
   for (ColumnSummary& column : counts.column_summaries)
     if (column.entries < x.rows()) column.add(0.0f);
-  return finished(counts, x.rows(), x.cols());
+  counts.sparse = true;
+  return finished(counts, x.rows(), x.cols(), columns);
 }
 
 }  // namespace

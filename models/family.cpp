@@ -21,15 +21,17 @@ std::vector<ModelOption> ModelFamily::all_options() const {
 
 void ModelFamily::check(const ModelOptions& o) const {
   if (!o.model.empty()) expect_one_of("model", o.model, models);
-  expect_integer("hidden", o.hidden, 1, 1 << 20);
-  expect_integer("layers", o.layers, 1, 1000);
-  expect_probability("dropout", o.dropout);
-  expect_integer("walk-steps", o.walk_steps, 1, 1000);
+  ModelOptions checked = o;
+  for (const ModelOption& option : all_options()) {
+    if (const auto* integer = std::get_if<ModelOption::Field<int64_t>>(&option.field))
+      expect_in(option.range, option.name, (*integer)(checked));
+    if (const auto* number = std::get_if<ModelOption::Field<double>>(&option.field))
+      expect_in(option.range, option.name, (*number)(checked));
+  }
   if (o.node_features == NodeFeatures::learned && (takes("pool") || takes("bits")))
     usage_fail("--node-features learned: {}, expected file, constant, degree, one-hot-degree or random-walk",
                takes("bits") ? "an embedding of each node is not quantised"
                              : "graphs to predict have nodes without an embedding");
-  ModelOptions checked = o;
   for (const ModelOption& option : options)
     if (auto* const* choice = std::get_if<Choice (*)(ModelOptions&)>(&option.field))
       (*choice)(checked).set(option.name, (*choice)(checked).text());

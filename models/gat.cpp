@@ -42,7 +42,7 @@ std::unique_ptr<Model> make_gat(int64_t in, int64_t out, const ModelOptions& o) 
 
 ModelFamily gat() {
   return {"train_gat", {"gat", "gatv2"}, stack_options({"heads", "attention-dropout", "output-heads"}),
-          check_heads, make_gat,         {.hidden = 8, .dropout = 0.6, .heads = 8, .attention_dropout = 0.6}};
+          nullptr,     make_gat,         {.hidden = 8, .dropout = 0.6, .heads = 8, .attention_dropout = 0.6}};
 }
 
 }  // namespace adj::models

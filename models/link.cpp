@@ -2,7 +2,7 @@
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/index.h>
 #include <adjoint/autograd/shape.h>
-#include <adjoint/core/option_check.h>
+#include <adjoint/models/family.h>
 #include <adjoint/models/link.h>
 
 #include <algorithm>
@@ -57,10 +57,7 @@ ModelFamily encoder_family(const std::string& model) {
   return model == "sage" ? sage() : gat();
 }
 
-void check_encoder(const ModelOptions& o) {
-  expect_integer("embedding", o.links.embedding, 0, 1 << 20);
-  encoder_family(o.model).check(o);
-}
+void check_encoder(const ModelOptions& o) { encoder_family(o.model).check(o); }
 
 int64_t embedding_width(const ModelOptions& o) {
   return o.links.embedding > 0 ? o.links.embedding : o.hidden;

@@ -9,17 +9,23 @@ namespace adj::models {
 
 namespace {
 
-void set(const std::string& name, const std::string& text, int64_t& value) {
-  value = read_integer(name, text);
+void set(const ModelOption& option, const std::string& text, int64_t& value) {
+  value = read_integer(option.name, text, option.range);
 }
-void set(const std::string& name, const std::string& text, double& value) { value = read_number(name, text); }
-void set(const std::string& name, const std::string& text, bool& value) {
+void set(const ModelOption& option, const std::string& text, double& value) {
+  value = read_number(option.name, text, option.range);
+}
+void set(const ModelOption& option, const std::string& text, bool& value) {
   if (text != "true" && text != "false" && text != "1" && text != "0")
-    usage_fail("--{}: expected true or false, got '{}'", name, excerpt(text));
+    usage_fail("--{}: expected true or false, got '{}'", option.name, excerpt(text));
   value = text == "true" || text == "1";
 }
-void set(const std::string&, const std::string& text, std::string& value) { value = text; }
-void set(const std::string& name, const std::string& text, const Choice& choice) { choice.set(name, text); }
+void set(const ModelOption&, const std::string& text, std::string& value) { value = text; }
+void set(const ModelOption& option, const std::string& text, const Choice& choice) {
+  choice.set(option.name, text);
+}
+
+constexpr int64_t kWidest = 1 << 20;
 
 using O = ModelOptions;
 using Q = QuantizedModelOptions;
@@ -42,14 +48,17 @@ Choice pools(O& o) { return {&o.graphs.pool, {Reduce::sum, Reduce::mean, Reduce:
 const std::vector<ModelOption>& all_options() {
   static const std::vector<ModelOption> all{
       {"model", at<&O::model>, "NAME", "model of the family"},
-      {"hidden", at<&O::hidden>, "N", "width of the hidden layers"},
-      {"layers", at<&O::layers>, "N", "number of layers"},
-      {"dropout", at<&O::dropout>, "P", "dropout probability"},
+      {"hidden", at<&O::hidden>, "N", "width of the hidden layers", "", IntegerRange{1, kWidest}},
+      {"layers", at<&O::layers>, "N", "number of layers", "", IntegerRange{1, 1000}},
+      {"dropout", at<&O::dropout>, "P", "dropout probability", "", kProbability},
       {"norm", any<&O::norm>, "NAME", "norm between the layers: none, batch or layer"},
       {"residual", at<&O::residual>, "", "residual connections around the hidden layers"},
-      {"heads", at<&O::heads>, "N", "heads of a hidden layer, each of width --hidden"},
-      {"output-heads", at<&O::output_heads>, "N", "heads of the last layer, which are averaged"},
-      {"attention-dropout", at<&O::attention_dropout>, "P", "dropout probability of attention coefficients"},
+      {"heads", at<&O::heads>, "N", "heads of a hidden layer, each of width --hidden", "",
+       IntegerRange{1, 1 << 12}},
+      {"output-heads", at<&O::output_heads>, "N", "heads of the last layer, which are averaged", "",
+       IntegerRange{1, 1 << 12}},
+      {"attention-dropout", at<&O::attention_dropout>, "P", "dropout probability of attention coefficients",
+       "", kProbability},
       {"aggr", any<&O::aggr>, "NAME", "aggregation of neighbours: mean, max or pool"},
       {"train-eps", at<&O::train_eps>, "",
        "learn the weight of the node itself (default: weight of a neighbour)"},
@@ -62,10 +71,12 @@ const std::vector<ModelOption>& all_options() {
       {"scales", any<&O::quantized, &Q::scales>, "METHOD",
        "scales of quantizers: learned (LSQ) or running (moving mean of the batches' ranges)"},
       {"degree-quant", at<&O::quantized, &Q::degree_quant>, "P",
-       "probability that a node of the largest in-degree stays unquantised in a training step"},
+       "probability that a node of the largest in-degree stays unquantised in a training step", "",
+       kProbability},
       {"degree-quant-least", at<&O::quantized, &Q::degree_quant_least>, "P",
-       "that probability for the lowest in-degree; it rises with the in-degree's rank"},
-      {"embedding", at<&O::links, &L::embedding>, "N", "width of a node's embedding (0: --hidden)"},
+       "that probability for the lowest in-degree; it rises with the in-degree's rank", "", kProbability},
+      {"embedding", at<&O::links, &L::embedding>, "N", "width of a node's embedding (0: --hidden)", "",
+       IntegerRange{0, kWidest}},
       {"decoder", any<&O::links, &L::decoder>, "NAME",
        "dot (inner product of the embeddings) or mlp (MLP on their elementwise product)"},
       {"pool", pools, "METHOD", "pooling of a graph's nodes: sum, mean or max"},
@@ -74,7 +85,8 @@ const std::vector<ModelOption>& all_options() {
        "(chances of being back after 1, 2, ... steps) or learned (an embedding of each node; only for the "
        "training's own graph)",
        "file"},
-      {"walk-steps", at<&O::walk_steps>, "N", "steps of --node-features random-walk", "16"},
+      {"walk-steps", at<&O::walk_steps>, "N", "steps of --node-features random-walk", "16",
+       IntegerRange{1, 1000}},
   };
   return all;
 }
@@ -101,7 +113,7 @@ void read_options(ModelOptions& o, const std::vector<ModelOption>& which,
   for (const ModelOption& option : which) {
     const auto text = values.find(option.name);
     if (text == values.end()) usage_fail("--{}: missing", option.name);
-    std::visit([&](auto field) { set(option.name, text->second, field(o)); }, option.field);
+    std::visit([&](auto field) { set(option, text->second, field(o)); }, option.field);
   }
 }
 

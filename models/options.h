@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/core/choice.h>
+#include <adjoint/core/option_check.h>
 #include <adjoint/kernels/types/reduce.h>
 #include <adjoint/nn/quantizer.h>
 
@@ -95,6 +96,7 @@ struct ModelOption {
   std::string value;        ///< placeholder in --help: "N"
   std::string help;         ///< empty: not on command lines
   std::string before = {};  ///< value in checkpoints older than the option; empty: none is older
+  OptionRange range = {};   ///< of a number
 };
 
 /// The option of that name, optionally with another help text. Throws adj::Error if there is none.

@@ -75,7 +75,7 @@ std::span<const std::string_view> Preprocessing::tensor_names() {
 FeatureScaling::Kind Preprocessing::scaling_kind(const Checkpoint& checkpoint) {
   if (const auto fact = checkpoint.facts.find("features.scaling"); fact != checkpoint.facts.end()) {
     if (const auto kind = value_named<FeatureScaling::Kind>(fact->second)) return *kind;
-    data_fail("{}: facts@features.scaling: '{}', expected none, rows or standard", checkpoint.path,
+    data_fail("{}: facts@features.scaling: '{}', expected none, rows, standard or real", checkpoint.path,
               excerpt(fact->second));
   }
   const auto raw = checkpoint.facts.find("option.raw-features");
@@ -114,14 +114,14 @@ Preprocessing Preprocessing::load(const Checkpoint& checkpoint) {
   loaded.quantization = quantization_of(checkpoint);
   const FeatureScaling::Kind kind = scaling_kind(checkpoint);
   if (kind == FeatureScaling::Kind::rows) loaded.scaling = FeatureScaling::rows();
-  if (kind != FeatureScaling::Kind::standard) return loaded;
+  if (kind == FeatureScaling::Kind::none || kind == FeatureScaling::Kind::rows) return loaded;
   const Tensor &mean = tensor_of(checkpoint, "features.mean", DType::f32),
                &deviation = tensor_of(checkpoint, "features.deviation", DType::f32);
   if (mean.numel() != checkpoint.integer("features"))
     data_fail("{}: tensors/features.mean: {}, expected [{}]", checkpoint.path, mean.str(),
               checkpoint.integer("features"));
   try {
-    loaded.scaling = FeatureScaling::standard(mean, deviation);
+    loaded.scaling = FeatureScaling::standard(mean, deviation, kind);
   } catch (const Error& error) {
     data_fail("{}: tensors/features.deviation: {}", checkpoint.path, error.what());
   }
@@ -129,7 +129,7 @@ Preprocessing Preprocessing::load(const Checkpoint& checkpoint) {
 }
 
 void Preprocessing::save(Checkpoint& checkpoint) const {
-  if (scaling.kind() == FeatureScaling::Kind::standard) {
+  if (scaling.standardizes()) {
     checkpoint.tensors["features.mean"] = scaling.mean();
     checkpoint.tensors["features.deviation"] = scaling.deviation();
   }

@@ -1,6 +1,5 @@
 #include <adjoint/autograd/edge.h>
 #include <adjoint/core/detail/carrier.h>
-#include <adjoint/core/option_check.h>
 #include <adjoint/graph/self_loops.h>
 #include <adjoint/kernels/elementwise/bernoulli.h>
 #include <adjoint/models/family.h>
@@ -153,8 +152,6 @@ struct Qgnn : NodeModel {
 };
 
 void check_qgnn(const ModelOptions& o) {
-  expect_probability("degree-quant", o.quantized.degree_quant);
-  expect_probability("degree-quant-least", o.quantized.degree_quant_least);
   if (o.quantized.degree_quant_least > o.quantized.degree_quant)
     usage_fail("--degree-quant-least {}: expected no more than --degree-quant {}",
                o.quantized.degree_quant_least, o.quantized.degree_quant);

@@ -1,4 +1,3 @@
-#include <adjoint/core/option_check.h>
 #include <adjoint/models/stack.h>
 
 #include <algorithm>
@@ -44,12 +43,6 @@ std::vector<ModelOption> stack_options(const std::vector<std::string>& names) {
   options.push_back(norm_option<Norm::none, Norm::batch, Norm::layer>());
   options.push_back(model_option("residual"));
   return options;
-}
-
-void check_heads(const ModelOptions& o) {
-  expect_integer("heads", o.heads, 1, 1 << 12);
-  expect_integer("output-heads", o.output_heads, 1, 1 << 12);
-  expect_probability("attention-dropout", o.attention_dropout);
 }
 
 std::vector<int64_t> widths_of(int64_t in, int64_t out, const ModelOptions& options) {

@@ -137,8 +137,6 @@ inline void prepare_loops(const Graph& graph, SelfLoops kind) {
 
 /// The options of such models.
 std::vector<ModelOption> stack_options(const std::vector<std::string>& names = {});
-/// Throws UsageError for options out of range.
-void check_heads(const ModelOptions& options);
 
 /// [1433, 16, 16, 7]: the widths of a model of `layers` layers.
 std::vector<int64_t> widths_of(int64_t in, int64_t out, const ModelOptions& options);

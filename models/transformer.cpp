@@ -29,8 +29,12 @@ struct Transformer : Stack<nn::TransformerConv> {
 }  // namespace
 
 ModelFamily transformer() {
-  return {"train_transformer", {"transformer"},        stack_options({"heads", "attention-dropout", "gate"}),
-          check_heads,         construct<Transformer>, {.hidden = 16, .norm = Norm::layer, .heads = 4}};
+  return {"train_transformer",
+          {"transformer"},
+          stack_options({"heads", "attention-dropout", "gate"}),
+          nullptr,
+          construct<Transformer>,
+          {.hidden = 16, .norm = Norm::layer, .heads = 4}};
 }
 
 }  // namespace adj::models

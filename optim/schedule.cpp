@@ -18,6 +18,13 @@ Schedule step_decay(int64_t every, double gamma) {
   return [=](int64_t epoch) { return std::pow(gamma, static_cast<double>(epoch / every)); };
 }
 
+Schedule linear_decay(int64_t epochs) {
+  ADJ_CHECK(epochs >= 1, "linear_decay: expected epochs >= 1, got {}", epochs);
+  return [=](int64_t epoch) {
+    return std::max(0.0, 1.0 - static_cast<double>(epoch) / static_cast<double>(epochs));
+  };
+}
+
 Schedule cosine(int64_t epochs, double floor) {
   ADJ_CHECK(epochs >= 1 && floor >= 0.0 && floor <= 1.0,
             "cosine: expected epochs >= 1 and a floor in [0, 1], got {}, {}", epochs, floor);

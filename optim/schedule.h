@@ -12,6 +12,8 @@ using Schedule = std::function<double(int64_t epoch)>;
 Schedule constant();
 /// gamma^floor(epoch / every).
 Schedule step_decay(int64_t every, double gamma = 0.1);
+/// From 1 at epoch 0 to 0 at epoch `epochs` along a line, then 0.
+Schedule linear_decay(int64_t epochs);
 /// From 1 to `floor` along half a cosine over `epochs` (Loshchilov & Hutter 2017, eq. 5), then `floor`.
 Schedule cosine(int64_t epochs, double floor = 0.0);
 /// Linear from `start` at epoch 0 to 1 at epoch `epochs`, then `then`, whose epochs count from there:

@@ -49,6 +49,7 @@ ClassReport::ClassReport(Labels labels, const Tensor& output, const Tensor& y, c
   } else {
     scores_ = nn::classification_report(output, y, index);
     confusions_ = nn::confusions(output, y, index);
+    calibration_error_ = nn::expected_calibration_error(output, y, index);
   }
 }
 
@@ -103,6 +104,8 @@ void ClassReport::print_scores() const {
   for (const auto& [name, s] : lines)
     fmt::print("{}  {:9.4f}  {:6.4f}  {:6.4f}  {:7}\n", left(name, width), s.precision, s.recall, s.f1,
                s.support);
+  if (labels_ != Labels::several)
+    fmt::print("expected calibration error of the probabilities {:.4f} (15 bins)\n", calibration_error_);
 }
 
 std::vector<int64_t> ClassReport::matrix() const {
@@ -157,6 +160,7 @@ std::string ClassReport::json() const {
        {std::pair("macro", &scores_.macro), {"weighted", &scores_.weighted}, {"micro", &scores_.micro}})
     text += fmt::format(R"(, "{}": {{{}}})", name, json_scores(*scores));
   if (labels_ == Labels::several) return text + "}";
+  text += fmt::format(R"(, "ece": {})", calibration_error_);
   for (const nn::Confusion& c : confusions_)
     entries.push_back(fmt::format("[{}, {}, {}]", c.label, c.predicted, c.count));
   return text + fmt::format(R"(, "confusion": [{}]}})", fmt::join(entries, ", "));
@@ -173,6 +177,8 @@ std::string ClassReport::html() const {
         xml_text(name), s.precision, s.recall, 100.0 * s.f1, s.f1, s.support);
   text += "</table>\n";
   if (labels_ == Labels::several) return text;
+  text += fmt::format("<p>Expected calibration error of the probabilities: {:.4f} (15 bins)</p>\n",
+                      calibration_error_);
   if (!few()) {
     text += "<table>\n" + table_row({"label", "taken for", "nodes"}, "th");
     for (const nn::Confusion& c : confused())

@@ -38,6 +38,7 @@ class ClassReport {
   Labels labels_;
   nn::ClassificationReport scores_;
   std::vector<nn::Confusion> confusions_;  // empty for several labels per example
+  double calibration_error_ = 0.0;         // of classes
   std::vector<std::string> names_;
   int64_t examples_;
 };

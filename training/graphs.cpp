@@ -175,30 +175,25 @@ void GraphOptions::add_to(Options& o) {
   o.data.split = "all";
   o.run.epochs = 350;
   o.run.weight_decay = 0.0;
+  o.run.lr_halve = 50;
   o.batches.batch_size = 32;
   o.things = "graphs";
   o.metric_help =
-      "accuracy (auto), auc or f1 for classes, auc or f1 for several labels (auto: auc), r2 or mae for "
-      "regression (auto: r2)";
+      "accuracy (auto) or f1 for classes, for two classes also auc, pr-auc, recall@precision=0.9, recall@50 "
+      "or "
+      "precision@50 with any number, r2 or mae for regression (auto: r2)";
   o.program_options = {
       {"folds", &folds, "N",
-       "for a file without splits: number of stratified cross-validation folds; each run holds one out"},
-      {"batch-size", &o.batches.batch_size, "N", "graphs per step"},
+       "for a file without splits: number of stratified cross-validation folds; each run holds one out", true,
+       IntegerRange{2, kMostCounted}},
+      {"batch-size", &o.batches.batch_size, "N", "graphs per step", true, IntegerRange{1, kMostCounted}},
       {"iterations", &iterations, "N",
-       "steps per epoch, each on newly drawn graphs (0: one pass over the graphs)"},
-      {"lr-halve", &lr_halve, "N", "halve the learning rate every N epochs (0: never)"},
+       "steps per epoch, each on newly drawn graphs (0: one pass over the graphs)", true,
+       IntegerRange{0, kMostCounted}},
+      {"lr-halve", &o.run.lr_halve, "N",
+       "without a --schedule, halve the learning rate every N epochs (0: never)", true,
+       IntegerRange{0, kMostCounted}},
       workers_option(o.batches.workers)};
-}
-
-void GraphOptions::check() const {
-  constexpr int64_t kMost = 1'000'000'000;
-  expect_integer("folds", folds, 2, kMost);
-  expect_integer("iterations", iterations, 0, kMost);
-  expect_integer("lr-halve", lr_halve, 0, kMost);
-}
-
-double GraphOptions::rate_factor(int64_t epochs) const {
-  return lr_halve == 0 ? 1.0 : std::pow(0.5, static_cast<double>(epochs / lr_halve));
 }
 
 void set_node_features(Dataset& data, const std::string& file, const ModelDescription& trained) {

@@ -14,13 +14,9 @@ namespace adj::training {
 struct GraphOptions {
   int64_t folds = 10;
   int64_t iterations = 50;  ///< steps per epoch; 0: one pass over the graphs
-  int64_t lr_halve = 50;    ///< epochs between halvings of the learning rate; 0: never
 
   /// Adds these options to a program's, with the defaults of Xu et al. 2019.
   void add_to(Options& options);
-  void check() const;
-  /// Factor on the learning rate after `epochs` epochs.
-  double rate_factor(int64_t epochs) const;
 };
 
 /// The graphs of a dataset with the splits of its file, or with --folds, where each fold serves for both

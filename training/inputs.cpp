@@ -1,5 +1,6 @@
 #include <adjoint/core/log.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/names.h>
 #include <adjoint/models/node_features.h>
 #include <adjoint/optim/non_finite.h>
 #include <adjoint/training/at_place.h>
@@ -50,35 +51,54 @@ namespace {
 
 using Scaling = FeatureScaling::Kind;
 
-Scaling automatic_scaling(const Dataset& data) {
-  const FeatureSummary x = data.x ? summary_of(data.x) : summary_of(data.x_in_file);
-  const Scaling kind = FeatureScaling::automatic(x);
-  if (kind == Scaling::rows) {
-    log_info("features: rows divided by their sums (bag of words); --features-scaling none leaves them");
-    return kind;
-  }
-  log_info("features: unscaled ({})", x.negative > 0 ? "some are negative" : "not a bag of words");
+/// "age, income, score and 4 more"; numbers where columns have no names.
+std::string listed_columns(const Dataset& data, const std::vector<int32_t>& columns) {
+  constexpr size_t kShown = 5;
+  std::vector<std::string> names;
+  for (const int32_t k : columns)
+    names.push_back(data.feature_names.empty() ? fmt::to_string(k)
+                                               : data.feature_names[static_cast<size_t>(k)]);
+  return detail::listed(names, kShown);
+}
+
+void log_unscaled(const FeatureSummary& x) {
+  log_info("features: unscaled ({})", x.real_columns.empty() ? "all are 0"
+                                      : x.sparse ? "sparse; --features-scaling real makes them dense"
+                                                 : "words and categories of a table");
   if (x.scales_differ())
     log_warning(
         "features: columns of very different scale, the largest value is {:.3g} in one and {:.3g} in "
-        "another; "
-        "--features-scaling standard equalises them",
+        "another; --features-scaling real equalises them",
         x.least_scale, x.largest_scale);
-  return kind;
 }
 
 }  // namespace
 
 FeatureScaling choose_scaling(const Dataset& data, const std::string& file, std::optional<Scaling> how,
                               const Tensor& train) {
-  const Scaling kind = how ? *how : automatic_scaling(data);
-  if (kind == Scaling::standard && data.x && data.x.is_sparse())
+  std::vector<int32_t> columns;
+  Scaling kind = how.value_or(Scaling::none);
+  if (!how || *how == Scaling::real) {
+    const FeatureSummary x = data.x ? summary_of(data.x) : summary_of(data.x_in_file);
+    columns = real_columns(x, data.encoder);
+    if (!how) kind = FeatureScaling::automatic(x, data.encoder);
+    if (!how && kind == Scaling::none) log_unscaled(x);
+  }
+  if (!how && kind == Scaling::rows)
+    log_info("features: rows divided by their sums (bag of words); --features-scaling none leaves them");
+  if (kind == Scaling::real)
+    log_info("features: {} of {} columns standardised{}; --features-scaling none leaves them", columns.size(),
+             data.num_features(), columns.empty() ? "" : fmt::format(" ({})", listed_columns(data, columns)));
+  const bool standardizes = kind == Scaling::standard || kind == Scaling::real;
+  if (standardizes && data.x && data.x.is_sparse())
     log_warning(
         "features: standard scaling makes sparse ones dense, {:.0f} MB",
         static_cast<double>(data.x.rows()) * static_cast<double>(data.x.cols()) * sizeof(float) / 0x1p20);
   return at_place(file, "nodes/x", [&] {
-    return data.x ? FeatureScaling::fit(kind, data.x, train)
-                  : FeatureScaling::fit(kind, data.x_in_file, train);
+    const Scaling fitted = standardizes ? Scaling::standard : kind;
+    const FeatureScaling all = data.x ? FeatureScaling::fit(fitted, data.x, train)
+                                      : FeatureScaling::fit(fitted, data.x_in_file, train);
+    return kind == Scaling::real ? all.restricted(columns) : all;
   });
 }
 

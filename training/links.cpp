@@ -32,18 +32,19 @@ int64_t hits_of(const std::string& metric) {
 }  // namespace
 
 void LinkOptions::add_to(Options& o) {
+  constexpr NumberRange kShare{0.0, 1.0, false, false};
   o.batches.loaders = {neighbor};
   o.things = "pairs of nodes";
   o.metric_help = "auc (auto), mrr or hits@K (as hits@20); all three are reported";
-  o.program_options = {{"val", &val, "P", "share of the connected pairs for validation"},
-                       {"test", &test, "P", "share for the test; both are drawn by --seed"},
-                       {"negatives", &negatives, "N", "negatives drawn per positive pair, every epoch"}};
+  o.program_options = {{"val", &val, "P", "share of the connected pairs for validation", true, kShare},
+                       {"test", &test, "P", "share for the test; both are drawn by --seed", true, kShare},
+                       {"negatives", &negatives, "N", "negatives drawn per positive pair, every epoch", true,
+                        IntegerRange{1, 10000}}};
 }
 
 void LinkOptions::check(const Settings& settings) const {
-  if (!(val > 0.0 && test > 0.0 && val + test < 1.0))
-    usage_fail("--val {} and --test {}: expected shares above 0 with a sum below 1", val, test);
-  expect_integer("negatives", negatives, 1, 10000);
+  if (!(val + test < 1.0))
+    usage_fail("--val {} and --test {}: expected shares with a sum below 1", val, test);
   (void)hits_of(settings.data.metric);
   check_encoder_options(settings);
 }

@@ -25,15 +25,16 @@ struct Metric {
 };
 
 /// The metric `wanted` for such labels; "auto": accuracy for classes (ROC-AUC for two), mean ROC-AUC for
-/// several labels, R2 for numbers. Throws UsageError if the labels have no such metric.
-const Metric& metric_named(const std::string& wanted, Labels labels, int64_t outputs);
+/// several labels, R2 for numbers. Two classes also have "recall@precision=0.9", "recall@50" and
+/// "precision@50" with any number. Throws UsageError if the labels have no such metric.
+Metric metric_named(const std::string& wanted, Labels labels, int64_t outputs);
 /// The metric `wanted` among `metrics`; "auto": the first. Throws UsageError; `described` names the labels.
 const Metric& metric_among(std::span<const Metric> metrics, const std::string& wanted,
                            const std::string& described);
 /// As metric_named(), for a metric defined on the validation and test examples of all these splits, on the
 /// CPU. An undefined "auto" ROC-AUC becomes accuracy; else throws DataError naming the place in `file`.
-const Metric& metric_for(const Examples& examples, const std::string& file, const std::string& wanted,
-                         size_t first_split, size_t splits);
+Metric metric_for(const Examples& examples, const std::string& file, const std::string& wanted,
+                  size_t first_split, size_t splits);
 
 /// Whether higher values of the metric with that `option` are better, for classes, several labels
 /// and numbers; absent if none has it.

@@ -1,13 +1,16 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/loss.h>
+#include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/weighted_loss.h>
+#include <adjoint/graph/edge_attributes.h>
 #include <adjoint/training/objective.h>
 
 #include <cmath>
 
 namespace adj::training {
 
-Objective::Objective(const Examples& examples) : labels_(examples.labels), y_(examples.y) {
+Objective::Objective(const Examples& examples, const ClassWeights& weights)
+    : labels_(examples.labels), y_(examples.y), class_weight_(weights.fit(examples)) {
   if (labels_ != Labels::numbers) return;
   const std::vector<float> values = examples.y.to_vector<float>();
   const std::vector<int32_t> train = examples.train.to_vector<int32_t>();
@@ -39,12 +42,17 @@ Objective::Objective(const Examples& examples) : labels_(examples.labels), y_(ex
 Var Objective::loss(const Var& out, const Tensor& y, const Tensor& index) const {
   if (labels_ == Labels::several) return bce_with_logits(out, y, index);
   if (labels_ == Labels::numbers) return mse_loss(out, y, index);
-  return cross_entropy(out, y, index);
+  return cross_entropy(out, y, index, {.weight = class_weight_});
 }
 
 Var Objective::loss(const Var& out, const Tensor& index) const { return loss(out, y_, index); }
 Var Objective::loss_of_batch(const Var& out, const Tensor& y, const Tensor& index,
                              const Tensor& weight) const {
+  if (class_weight_) {
+    const Var row_weight(detail::gather_edges(class_weight_, index ? detail::gather_edges(y, index) : y));
+    return weight ? cross_entropy_sum(out, y, index, (row_weight * Var(weight)).value())
+                  : loss(out, y, index) * adj::mean(row_weight);
+  }
   if (!weight) return loss(out, y, index);
   if (labels_ == Labels::several) return bce_with_logits_sum(out, y, index, weight);
   if (labels_ == Labels::numbers) return mse_sum(out, y, index, weight);

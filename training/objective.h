@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/autograd/variable.h>
+#include <adjoint/training/class_weights.h>
 #include <adjoint/training/examples.h>
 
 namespace adj::training {
@@ -11,13 +12,15 @@ namespace adj::training {
 class Objective {
  public:
   Objective() = default;
-  explicit Objective(const Examples& examples);
+  /// `weights` of classes, fitted to the training examples.
+  explicit Objective(const Examples& examples, const ClassWeights& weights = {});
 
   /// Softmax or binary cross-entropy, or squared error of the standardised targets, over the examples of
-  /// `index`.
+  /// `index`; with weights of classes their weighted mean.
   Var loss(const Var& out, const Tensor& index) const;
   /// The same over the rows `index` of a batch (absent: all), whose labels `y` are rows of targets(); with
-  /// `weight`, float32 [K], the weighted sum of losses.
+  /// `weight`, float32 [K], the weighted sum of losses. With weights of classes the mean is of weighted
+  /// losses: a batch of light classes counts less than one of heavy ones.
   Var loss_of_batch(const Var& out, const Tensor& y, const Tensor& index = {},
                     const Tensor& weight = {}) const;
   /// Labels as the loss takes them, by example.
@@ -36,7 +39,7 @@ class Objective {
   Var loss(const Var& out, const Tensor& y, const Tensor& index) const;
 
   Labels labels_ = Labels::classes;
-  Tensor y_, mean_, deviation_;
+  Tensor y_, mean_, deviation_, class_weight_;
 };
 
 }  // namespace adj::training

@@ -67,7 +67,6 @@ void ExecutionOptions::apply() const {
 }
 
 void ExecutionOptions::check(const Options& all) const {
-  expect_integer("threads", threads, 0, kMaxThreads);
   if (kernels == SparseKernels::tiles || kernels == SparseKernels::hybrid)
     expect_tiles(fmt::format("--kernels {}", name_of(kernels)), all);
   if (cuts.empty()) return;
@@ -78,15 +77,15 @@ void ExecutionOptions::check(const Options& all) const {
                all.data.inductive ? "--inductive" : "--loader");
 }
 
-void RunOptions::check() const {
-  expect_integer("epochs", epochs, 1, kMostCounted);
-  expect_integer("seed", seed, 0, std::numeric_limits<int64_t>::max() - kMostCounted);
-  expect_integer("runs", runs, 1, 1'000'000);
-  expect_integer("patience", patience, 0, kMostCounted);
-  expect_integer("eval-every", eval_every, 1, kMostCounted);
-  if (!std::isfinite(lr) || lr <= 0.0) usage_fail("--lr: expected a positive number, got {}", lr);
-  if (!std::isfinite(weight_decay) || weight_decay < 0.0)
-    usage_fail("--weight-decay: expected 0 or more, got {}", weight_decay);
+optim::Schedule RunOptions::make_schedule() const {
+  const int64_t left = epochs - warm_up;
+  optim::Schedule rates;
+  if (schedule == ScheduleKind::cosine) rates = optim::cosine(left);
+  if (schedule == ScheduleKind::linear) rates = optim::linear_decay(left);
+  if (schedule == ScheduleKind::step) rates = optim::step_decay(lr_step, lr_gamma);
+  if (schedule == ScheduleKind::none && lr_halve > 0) rates = optim::step_decay(lr_halve, 0.5);
+  if (warm_up == 0) return rates;
+  return optim::warm_up(warm_up, rates ? rates : optim::constant(), 1.0 / static_cast<double>(warm_up + 1));
 }
 
 void OutputOptions::use_run_folder() {
@@ -180,7 +179,8 @@ OptionList BatchOptions::layers_list(const std::string& things) {
                   {"batch-size", &batch_size, "N",
                    fmt::format("nodes per batch of layer-wise evaluation; with --loader neighbor training "
                                "{} per step",
-                               things)}};
+                               things),
+                   true, IntegerRange{1, kMostCounted}}};
   list += features_list();
   return list;
 }
@@ -199,9 +199,9 @@ OptionList bind(const models::ModelFamily& family, models::ModelOptions& values)
       std::visit(
           [&](auto field) {
             if constexpr (std::is_same_v<decltype(field(values)), Choice>)
-              bound.push_back({option.name, field(values), option.value, help});
+              bound.push_back({option.name, field(values), option.value, help, true, option.range});
             else
-              bound.push_back({option.name, &field(values), option.value, help});
+              bound.push_back({option.name, &field(values), option.value, help, true, option.range});
           },
           option.field);
   }
@@ -225,7 +225,8 @@ std::vector<Options::Group> Options::groups() {
   input +=
       {{"features-scaling", &data.features_scaling, "HOW",
         "none, rows (divide each row by its sum), standard (subtract each column's mean and divide by its "
-        "standard deviation, over the training rows) or auto (rows for bags of words, else none)",
+        "standard deviation, over the training rows), real (the same for columns with numbers other than 0 "
+        "and 1, leaving others) or auto (rows for bags of words, else real)",
         false},
        {"features-bits", &data.features_bits, "N",
         "quantise features to 1 to 8 bits, over each column's range from minimum to maximum (32: not "
@@ -252,16 +253,39 @@ std::vector<Options::Group> Options::groups() {
          "the end",
          false});
   OptionList training{
-      {"epochs", &run.epochs, "N", fmt::format("passes over the training {}", things), false},
-      {"lr", &run.lr, "X", "learning rate"},
-      {"weight-decay", &run.weight_decay, "X", fmt::format("L2 penalty, on {}", decayed)},
-      {"seed", &run.seed, "N", "random seed of initial weights and dropout"},
-      {"runs", &run.runs, "R", "repeat with seeds seed, seed + 1, ...; report mean and standard deviation"},
-      {"patience", &run.patience, "N", "stop after N epochs without a better validation metric (0: never)"},
+      {"epochs", &run.epochs, "N", fmt::format("passes over the training {}", things), false,
+       IntegerRange{1, kMostCounted}},
+      {"lr", &run.lr, "X", "learning rate", true, kPositive},
+      {"weight-decay", &run.weight_decay, "X",
+       fmt::format("L2 penalty, on {}; with adamw decoupled from the gradient", decayed), true, kNotNegative},
+      {"optimizer", &run.optimizer, "NAME", "adam, adamw (Loshchilov & Hutter 2019) or sgd"},
+      {"momentum", &run.momentum, "X", "of sgd", true, kProbability},
+      {"schedule", &run.schedule, "NAME",
+       "learning rate over the epochs: none (constant), cosine or linear (from --lr to 0 at the last epoch), "
+       "or "
+       "step"},
+      {"lr-step", &run.lr_step, "N", "step: multiply the learning rate by --lr-gamma every N epochs", true,
+       IntegerRange{1, kMostCounted}},
+      {"lr-gamma", &run.lr_gamma, "X", "step: the factor", true, NumberRange{0.0, 1.0, false}},
+      {"warm-up", &run.warm_up, "N",
+       "epochs in which the learning rate rises linearly to --lr, before the schedule", true,
+       IntegerRange{0, kMostCounted}},
+      {"seed", &run.seed, "N", "random seed of initial weights and dropout", true,
+       IntegerRange{0, std::numeric_limits<int64_t>::max() - kMostCounted}},
+      {"runs", &run.runs, "R", "repeat with seeds seed, seed + 1, ...; report mean and standard deviation",
+       true, IntegerRange{1, 1'000'000}},
+      {"patience", &run.patience, "N", "stop after N epochs without a better validation metric (0: never)",
+       true, IntegerRange{0, kMostCounted}},
       {"patience-on", &run.patience_on, "WHAT",
        "metric; or either: stop when neither metric nor loss has matched its best for --patience epochs, and "
        "keep the last epoch in which both did"},
-      {"eval-every", &run.eval_every, "N", "validate every N epochs"}};
+      {"eval-every", &run.eval_every, "N", "validate every N epochs", true, IntegerRange{1, kMostCounted}}};
+  if (things != "pairs of nodes")
+    training.push_back({"class-weights", &run.class_weights, "HOW",
+                        fmt::format("factors on the losses of each class: none, balanced (n / (k n_c) for n "
+                                    "training {}, n_c of the class, k classes), a number for every class, as "
+                                    "1,2.5, or for some by name, as rare=5",
+                                    things)});
   training += program_options;
   OptionList mini_batches;
   if (!batches.loaders.empty()) {
@@ -294,18 +318,20 @@ std::vector<Options::Group> Options::groups() {
        {"run-dir", &output.run_dir, "DIR",
         "write options, metrics, checkpoint, report and events to DIR, for `compare`", false},
        {"checkpoint", &output.checkpoint, "FILE", "write the training state to FILE", false},
-       {"checkpoint-every", &output.checkpoint_every, "N", "write it every N epochs, and at the end", false},
+       {"checkpoint-every", &output.checkpoint_every, "N", "write it every N epochs, and at the end", false,
+        IntegerRange{1, kMostCounted}},
        {"resume", &output.resume, "FILE", "continue from this checkpoint", false},
        {"explain", &compute.explain, "", "print the kernels chosen for each structure, and why", false}};
-  OptionList other{{"device", &compute.device, "NAME", "cpu, cuda or cuda:1", false},
-                   {"threads", &compute.threads, "N", "CPU threads (0: all cores)", false},
-                   {"no-capture", &compute.no_capture, "",
-                    "on a GPU, launch each kernel instead of one CUDA graph per step", false},
-                   {"config", &output.config, "FILE",
-                    "read options from FILE: one NAME = VALUE per line, or the run.json of a run folder, "
-                    "without the files "
-                    "of that run; the command line overrides them",
-                    false}};
+  OptionList other{
+      {"device", &compute.device, "NAME", "cpu, cuda or cuda:1", false},
+      {"threads", &compute.threads, "N", "CPU threads (0: all cores)", false, IntegerRange{0, kMaxThreads}},
+      {"no-capture", &compute.no_capture, "",
+       "on a GPU, launch each kernel instead of one CUDA graph per step", false},
+      {"config", &output.config, "FILE",
+       "read options from FILE: one NAME = VALUE per line, or the run.json of a run folder, "
+       "without the files "
+       "of that run; the command line overrides them",
+       false}};
   return {{"Data", input},        {"Model", bind(family, model)},
           {"Training", training}, {"Mini-batches", mini_batches},
           {"Output", outputs},    {"Other", other}};

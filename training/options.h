@@ -5,6 +5,7 @@
 #include <adjoint/data/feature_scaling.h>
 #include <adjoint/kernels/compute_context.h>
 #include <adjoint/models/family.h>
+#include <adjoint/optim/schedule.h>
 
 #include <memory>
 #include <optional>
@@ -29,6 +30,13 @@ constexpr auto names_of(AggregationMethod) { return std::array{"auto", "reduce",
 enum class PatienceOn : uint8_t { metric, either };
 constexpr auto names_of(PatienceOn) { return std::array{"metric", "either"}; }
 
+enum class OptimizerKind : uint8_t { adam, adamw, sgd };
+constexpr auto names_of(OptimizerKind) { return std::array{"adam", "adamw", "sgd"}; }
+
+/// Of the learning rate over the epochs: constant, half a cosine to 0, a line to 0, or steps.
+enum class ScheduleKind : uint8_t { none, cosine, linear, step };
+constexpr auto names_of(ScheduleKind) { return std::array{"none", "cosine", "linear", "step"}; }
+
 /// Evaluation layer by layer, or over the whole graph at once.
 enum class EvaluationMethod : uint8_t { automatic, layers, graph };
 constexpr auto names_of(EvaluationMethod) { return std::array{"auto", "layers", "graph"}; }
@@ -47,7 +55,7 @@ struct DataOptions {
   std::string path;         ///< empty: the embedded demo dataset
   std::string split = "0";  ///< a number, or "all": run r trains on split r
   std::string metric = "auto";
-  std::optional<FeatureScaling::Kind> features_scaling;  ///< absent: rows for bags of words, else none
+  std::optional<FeatureScaling::Kind> features_scaling;  ///< absent: rows for bags of words, else real
   int64_t features_bits = 32;                            ///< per feature: 1 to 8, or 32 for floats
   bool inductive = false;                                ///< every epoch starts from a new edge list
   AggregationMethod aggregation = AggregationMethod::automatic;
@@ -79,13 +87,24 @@ struct RunOptions {
   int64_t epochs = 200;
   double lr = 0.01;
   double weight_decay = 5e-4;
+  std::string class_weights = "none";  ///< ClassWeights
   int64_t seed = 0;
   int64_t runs = 1;      ///< with seeds seed, seed + 1, …
   int64_t patience = 0;  ///< 0: never stop early
   PatienceOn patience_on = PatienceOn::metric;
   int64_t eval_every = 1;
+  OptimizerKind optimizer = OptimizerKind::adam;
+  double momentum = 0.9;  ///< of SGD
+  ScheduleKind schedule = ScheduleKind::none;
+  int64_t lr_step = 50;  ///< epochs of a step
+  double lr_gamma = 0.1;
+  int64_t warm_up = 0;   ///< epochs of a linear warm-up before the schedule
+  int64_t lr_halve = 0;  ///< without a schedule: epochs between halvings of the rate; 0: never
 
-  void check() const;
+  /// Null if the rate is constant.
+  optim::Schedule make_schedule() const;
+  /// Whether the schedule depends on the number of epochs.
+  bool spans_epochs() const { return schedule == ScheduleKind::cosine || schedule == ScheduleKind::linear; }
 };
 
 /// Output files and reports.
@@ -152,8 +171,9 @@ struct Options {
   std::string things = "nodes";            ///< the training examples
   std::string decayed = "all parameters";  ///< the parameters for which Model::decays() holds
   std::string metric_help =
-      "accuracy, auc or f1 for classes (auto: auc for two), auc or f1 for several labels (auto: auc), r2 or "
-      "mae for regression (auto: r2)";
+      "accuracy or f1 for classes (auto: accuracy), for two classes also auc (auto), pr-auc, "
+      "recall@precision=0.9, recall@50 or precision@50 with any number, auc, pr-auc or f1 for several labels "
+      "(auto: auc), r2 or mae for regression (auto: r2)";
 
   const std::string& program() const { return family.program; }  ///< "train_gcn"
 

@@ -4,6 +4,7 @@
 #include <adjoint/core/random.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/optim/adam.h>
+#include <adjoint/optim/sgd.h>
 #include <adjoint/training/metric.h>
 #include <adjoint/training/run.h>
 
@@ -11,6 +12,7 @@
 #include <cmath>
 #include <csignal>
 #include <limits>
+#include <type_traits>
 
 namespace adj::training {
 
@@ -37,15 +39,26 @@ double test_auc(const Examples& examples, const Tensor& logits) {
 
 }  // namespace
 
-std::unique_ptr<optim::Optimizer> make_adam(const models::Model& model, const RunOptions& options) {
-  optim::Group<optim::AdamOptions> decayed{{}, {.lr = options.lr, .weight_decay = options.weight_decay}};
-  optim::Group<optim::AdamOptions> free{{}, {.lr = options.lr}};
-  for (const auto& [name, parameter] : model.named_parameters())
-    (model.decays(name) ? decayed : free).parameters.push_back(parameter);
-  std::vector<optim::Group<optim::AdamOptions>> groups;
-  for (auto* group : {&decayed, &free})
-    if (!group->parameters.empty()) groups.push_back(std::move(*group));
-  return std::make_unique<optim::Adam>(groups);
+std::unique_ptr<optim::Optimizer> make_optimizer(const models::Model& model, const RunOptions& options) {
+  using enum OptimizerKind;
+  const auto make = [&]<class Optimizer>(auto decayed, std::type_identity<Optimizer>) {
+    optim::Group<decltype(decayed)> groups[] = {{{}, decayed}, {{}, decayed}};
+    groups[1].options.weight_decay = 0.0;
+    for (const auto& [name, parameter] : model.named_parameters())
+      groups[model.decays(name) ? 0 : 1].parameters.push_back(parameter);
+    std::vector<optim::Group<decltype(decayed)>> filled;
+    for (auto& group : groups)
+      if (!group.parameters.empty()) filled.push_back(std::move(group));
+    return std::unique_ptr<optim::Optimizer>(new Optimizer(filled));
+  };
+  if (options.optimizer == sgd)
+    return make(
+        optim::SGDOptions{
+            .lr = options.lr, .momentum = options.momentum, .weight_decay = options.weight_decay},
+        std::type_identity<optim::SGD>());
+  const optim::AdamOptions decayed{.lr = options.lr, .weight_decay = options.weight_decay};
+  return options.optimizer == adam ? make(decayed, std::type_identity<optim::Adam>())
+                                   : make(decayed, std::type_identity<optim::AdamW>());
 }
 
 /// While alive, the first SIGINT or SIGTERM waits for the end of the epoch; a second one has its default
@@ -70,7 +83,7 @@ class Run::SignalScope {
 };
 
 Run::Run(const Settings& settings, const LearningTask& task)
-    : settings_(settings), task_(task), examples_(task.examples) {
+    : settings_(settings), task_(task), examples_(task.examples), schedule_(settings.run.make_schedule()) {
   // Refuses column names before the training, not after it.
   if (!settings.output.metrics.empty()) (void)metrics_file(settings.output.metrics, task.metric);
   if (settings.output.profile) profiler_ = std::make_unique<Profiler>();
@@ -94,7 +107,7 @@ bool Run::next_run() {
 
 void Run::choose_split() {
   examples_.use_split(task_.splits[static_cast<size_t>(run_) % task_.splits.size()]);
-  objective_ = Objective(examples_);
+  objective_ = Objective(examples_, task_.class_weights);
 }
 
 void Run::begin(models::Model& model, optim::Optimizer& optimizer) {
@@ -128,6 +141,7 @@ void Run::begin(models::Model& model, optim::Optimizer& optimizer) {
 
 bool Run::next_epoch() {
   if (done()) return false;
+  if (schedule_) optimizer_->set_rate_factor(schedule_(epoch_));
   if (!timing_) watch_.start();
   timing_ = true;
   return true;
@@ -310,6 +324,13 @@ void Run::describe_state() {
   for (const models::ModelOption& option : settings_.family.all_options())
     if (!option.before.empty()) before[option.name] = option.before;
   before["model"] = settings_.family.models.front();  // of families that had only one
+  before.insert({{"class-weights", "none"},
+                 {"optimizer", "adam"},
+                 {"momentum", "0.9"},
+                 {"schedule", "none"},
+                 {"lr-step", "50"},
+                 {"lr-gamma", "0.1"},
+                 {"warm-up", "0"}});
   for (const auto& [option, text] : settings_.identity) {
     std::function<std::string(const models::Checkpoint&)> otherwise;
     if (const auto found = before.find(option); found != before.end())
@@ -324,7 +345,8 @@ void Run::describe_state() {
                   [](const models::Checkpoint& before) {
                     return fmt::format("{}", models::Preprocessing::feature_bits(before));
                   });
-  if (task_.runs > 1) state_->require("option.epochs", fmt::format("{}", settings_.run.epochs));
+  if (task_.runs > 1 || settings_.run.spans_epochs())
+    state_->require("option.epochs", fmt::format("{}", settings_.run.epochs));
   state_->require("dataset", task_.fingerprint);
   const models::EdgeInputs& edges = task_.preprocessing.edges;
   state_->require("edges.weights", std::string(name_of(edges.weights)), [this](const models::Checkpoint&) {

@@ -32,8 +32,8 @@ class RemainingEpochs;
 ///   Run run(settings, task);
 ///   while (run.next_run()) {
 ///     const auto model = make_model(settings, task);
-///     const auto adam = make_adam(*model, settings.run);
-///     run.begin(*model, *adam);
+///     const auto optimizer = make_optimizer(*model, settings.run);
+///     run.begin(*model, *optimizer);
 ///     const auto batches = node_batches(run, *model);
 ///     Step step(*batches, [&](const NodeBatch& batch) { … });
 ///     for (auto& epoch : run.epochs(*batches))
@@ -51,8 +51,9 @@ class Run {
 
   /// Starts the next run: selects its split and seeds the default generator. False after the last.
   bool next_run();
-  /// Takes the run's model and optimizer, which must outlive it; the first call resumes from the checkpoint
-  /// of --resume. Throws DataError if that is not of this program, dataset, model and options.
+  /// Takes the run's model and optimizer, which must outlive it and whose rate factor follows the --schedule,
+  /// if there is one; the first call resumes from the checkpoint of --resume. Throws DataError if that is not
+  /// of this program, dataset, model and options.
   void begin(models::Model& model, optim::Optimizer& optimizer);
   /// The epochs that remain, until the last one or early stopping. At an epoch's end the model is validated,
   /// early stopping updated and a checkpoint written when due; at the last one's the weights of the best
@@ -134,6 +135,7 @@ class Run {
   models::Model* model_ = nullptr;  // of this run, like the members below
   std::string name_;
   optim::Optimizer* optimizer_ = nullptr;
+  const optim::Schedule schedule_;
   std::unique_ptr<optim::EarlyStopping> best_;
   std::unique_ptr<TrainingState> state_;
   std::unique_ptr<optim::NonFiniteMonitor> between_;  // for losses that are not read
@@ -176,7 +178,7 @@ class RemainingEpochs {
   std::optional<Epoch<Batch>> epoch_;
 };
 
-/// Adam over all parameters of a model; weight decay where Model::decays().
-std::unique_ptr<optim::Optimizer> make_adam(const models::Model& model, const RunOptions& options);
+/// The --optimizer over all parameters of a model; weight decay where Model::decays().
+std::unique_ptr<optim::Optimizer> make_optimizer(const models::Model& model, const RunOptions& options);
 
 }  // namespace adj::training

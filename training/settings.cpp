@@ -52,12 +52,22 @@ bool Settings::changed(const std::string& option, const std::string& text) const
 }
 
 void Settings::check() {
+  for (const Group& group : groups())
+    for (const Option& option : group.options) option.check();
   data.check();
-  run.check();
-  expect_integer("checkpoint-every", output.checkpoint_every, 1, kMostCounted);
+  expect_integer("warm-up", run.warm_up, 0, run.epochs - 1);
   if (changed("checkpoint-every", fmt::format("{}", output.checkpoint_every)) && output.checkpoint.empty() &&
       output.run_dir.empty())
     usage_fail("--checkpoint-every: requires --checkpoint or --run-dir");
+  const auto needs = [this](const char* option, const auto& value, const char* other) {
+    if (changed(option, fmt::format("{}", value))) usage_fail("--{}: requires --{}", option, other);
+  };
+  if (run.optimizer != OptimizerKind::sgd) needs("momentum", run.momentum, "optimizer sgd");
+  if (run.schedule != ScheduleKind::step) {
+    needs("lr-step", run.lr_step, "schedule step");
+    needs("lr-gamma", run.lr_gamma, "schedule step");
+  }
+  if (run.schedule != ScheduleKind::none) needs("lr-halve", run.lr_halve, "schedule none");
   compute.check(*this);
   if (data.aggregation == AggregationMethod::measure && !output.resume.empty())
     usage_fail(
@@ -75,7 +85,6 @@ void Settings::check() {
                name_of(model.node_features));
   if (family.takes("bits") && compute.precision == models::Precision::bfloat16)
     usage_fail("--precision bfloat16: quantisation needs float32 inputs, expected float32 or tf32");
-  expect_integer("batch-size", batches.batch_size, 1, kMostCounted);
   (void)batches.num_workers(compute.device);
   if (things != "graphs" && batches.loader == "none") model.norm_momentum = 1.0;  // every step has all nodes
   if (batches.loaders.empty()) return;

@@ -67,15 +67,13 @@ class ClusterLoading : public LoaderChoice {
  public:
   std::string name() const override { return "cluster"; }
   OptionList options() override {
-    return {
-        {"parts", &parts_, "N",
-         "cluster: number of METIS parts (0: the dataset's nodes/part, else parts of some hundred nodes)"},
-        {"parts-per-batch", &parts_per_batch_, "N", "cluster: maximum parts per step"}};
+    return {{"parts", &parts_, "N",
+             "cluster: number of METIS parts (0: the dataset's nodes/part, else parts of some hundred nodes)",
+             true, IntegerRange{0, kMostCounted}},
+            {"parts-per-batch", &parts_per_batch_, "N", "cluster: maximum parts per step", true,
+             IntegerRange{1, kMostCounted}}};
   }
-  void check(const Settings&) const override {
-    expect_integer("parts", parts_, 0, kMostCounted);
-    expect_integer("parts-per-batch", parts_per_batch_, 1, kMostCounted);
-  }
+  void check(const Settings&) const override {}
   void prepare(Dataset& data) const override { partition_for_clusters(data, parts_); }
   std::unique_ptr<Batches<NodeBatch>> batches(const Run& run, models::NodeModel& model) const override {
     LoaderOptions loading = loading_of(run, model);
@@ -97,21 +95,21 @@ class SaintLoading : public LoaderChoice {
   OptionList options() override {
     return {
         {"saint", &method_, "NAME", "saint: sampler of the subgraphs: node, edge or walk"},
-        {"budget", &budget_, "N", "saint: nodes, edges or walk roots drawn per subgraph"},
-        {"walk-length", &walk_length_, "N", "saint: steps of a walk"},
+        {"budget", &budget_, "N", "saint: nodes, edges or walk roots drawn per subgraph", true,
+         IntegerRange{1, SaintSampling::kMostDrawn}},
+        {"walk-length", &walk_length_, "N", "saint: steps of a walk", true,
+         IntegerRange{0, SaintSampling::kMostDrawn - 1}},
         {"steps", &steps_, "N",
-         "saint: subgraphs per epoch (0: until as many nodes are drawn as the graph has)"},
+         "saint: subgraphs per epoch (0: until as many nodes are drawn as the graph has)", true,
+         IntegerRange{0, kMostCounted}},
         {"coverage", &coverage_, "N",
-         "saint: estimate normalisation from subgraphs that cover all nodes N times (0: no normalisation)"}};
+         "saint: estimate normalisation from subgraphs that cover all nodes N times (0: no normalisation)",
+         true, IntegerRange{0, 1'000'000}}};
   }
   void check(const Settings& all) const override {
-    expect_integer("budget", budget_, 1, SaintSampling::kMostDrawn);
-    expect_integer("walk-length", walk_length_, 0, SaintSampling::kMostDrawn - 1);
     if (const int64_t a_draw = sampling().nodes_a_draw(); budget_ > SaintSampling::kMostDrawn / a_draw)
       usage_fail("--budget {}: {} nodes per draw, expected at most {} nodes per subgraph", budget_, a_draw,
                  SaintSampling::kMostDrawn);
-    expect_integer("steps", steps_, 0, kMostCounted);
-    expect_integer("coverage", coverage_, 0, 1'000'000);
     if (method_ != SaintMethod::walk && all.changed("walk-length", fmt::format("{}", walk_length_)))
       usage_fail("--walk-length: requires --saint walk");
   }

@@ -82,22 +82,17 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
   const std::shared_ptr<LoaderChoice> loader = options.batches.chosen();
   if (loader) loader->check_data(data, file);
   examples.use_split(splits.front());
+  if (examples.task == name_of(data.task)) preprocessing.class_names = data.class_names;
+  class_weights = {options.run.class_weights, examples, preprocessing.class_names};
+  if (class_weights.fit(examples))
+    log_info("class weights: {}", class_weights.describe(examples, preprocessing.class_names));
   preprocessing.edges = choose_edge_inputs(options, data, file);
-  std::optional<FeatureScaling::Kind> scaling = options.data.features_scaling;
-  // A single column divided by the sums of its rows would be 1 everywhere.
-  if (!scaling && options.model.node_features == models::NodeFeatures::degree) {
-    scaling = FeatureScaling::Kind::standard;
-    log_info(
-        "features: degrees less their mean, divided by their standard deviation; --features-scaling none "
-        "leaves "
-        "them");
-  }
-  preprocessing.scaling = choose_scaling(data, file, scaling, training_rows(data, examples));
+  preprocessing.scaling =
+      choose_scaling(data, file, options.data.features_scaling, training_rows(data, examples));
   scale_features(data, file, preprocessing.scaling);
   if (options.data.features_bits != FeatureQuantization::kNone)
     preprocessing.quantization = choose_quantization(data, file, options.data.features_bits);
   quantize_features(data, preprocessing.quantization);
-  if (examples.task == name_of(data.task)) preprocessing.class_names = data.class_names;
   preprocessing.feature_names = data.feature_names;
   preprocessing.encoder = data.encoder;
   if (loader) loader->prepare(data);

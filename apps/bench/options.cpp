@@ -19,31 +19,8 @@ enum class Sampling : uint8_t { uniform, replace, weighted, labor };
 constexpr auto names_of(Sampling) { return std::array{"uniform", "replace", "weighted", "labor"}; }
 
 void check(const BenchOptions& o) {
-  const Subject& s = o.subject;
-  for (const auto& [name, number, least] : {std::tuple("width", s.width, 1),
-                                            {"heads", s.heads, 1},
-                                            {"out", s.out, 1},
-                                            {"hidden", s.hidden, 1},
-                                            {"layers", s.layers, 1},
-                                            {"features", o.features, 1},
-                                            {"classes", o.classes, 2},
-                                            {"threads", o.threads, 0},
-                                            {"repeats", o.repeats, 1},
-                                            {"seed", o.seed, 0},
-                                            {"parts", s.parts, 0},
-                                            {"least", s.least, 1},
-                                            {"size", s.size, 1},
-                                            {"parts-per-batch", s.parts_per_batch, 1},
-                                            {"batch-size", s.batch_size, 1}})
-    if (number < least) usage_fail("--{}: expected {} or more, got {}", name, least, number);
-  if (o.threads > kMaxThreads) usage_fail("--threads: expected at most {}, got {}", kMaxThreads, o.threads);
-  expect_integer("bits-a", s.bits_a, 1, BitTensor::kMostBits);
-  expect_integer("bits-b", s.bits_b, 1, BitTensor::kMostBits);
-  expect_integer("workers", o.workers, 0, kMaxThreads);
   (void)training::fanouts_of(o.fanouts);
   for (const std::string& order : o.orders) expect_one_of("order", order, order_names());
-  for (const auto& [name, p] : {std::pair("dropout", s.dropout), {"attention-dropout", s.attention_dropout}})
-    if (!(p >= 0.0 && p < 1.0)) usage_fail("--{}: expected 0 or more and less than 1, got {}", name, p);
 }
 
 }  // namespace
@@ -62,13 +39,15 @@ std::optional<BenchOptions> read_bench_options(int argc, char** argv, const std:
           .c_str());
   add_options(
       options,
-      {{"parts", &s.parts, "N", "blocks of the metis order, and clusters (0: by the number of nodes)"},
-       {"parts-per-batch", &s.parts_per_batch, "N", "clusters per batch"},
-       {"features", &o.features, "N", "features per node of a generated graph"},
-       {"classes", &o.classes, "N", "classes of a generated graph"},
-       {"width", &s.width, "N", "width of the kernels' features"},
-       {"heads", &s.heads, "N", "attention heads, sharing the width; reduced if they do not divide it"},
-       {"out", &s.out, "N", "columns of a dense product"},
+      {{"parts", &s.parts, "N", "blocks of the metis order, and clusters (0: by the number of nodes)", true,
+        IntegerRange{.low = 0}},
+       {"parts-per-batch", &s.parts_per_batch, "N", "clusters per batch", true, IntegerRange{.low = 1}},
+       {"features", &o.features, "N", "features per node of a generated graph", true, IntegerRange{.low = 1}},
+       {"classes", &o.classes, "N", "classes of a generated graph", true, IntegerRange{.low = 2}},
+       {"width", &s.width, "N", "width of the kernels' features", true, IntegerRange{.low = 1}},
+       {"heads", &s.heads, "N", "attention heads, sharing the width; reduced if they do not divide it", true,
+        IntegerRange{.low = 1}},
+       {"out", &s.out, "N", "columns of a dense product", true, IntegerRange{.low = 1}},
        {"dtype", Choice(&s.dtype, {DType::f32, DType::bf16}), "TYPE",
         "dtype of sparse products, attention and trained models: float32, bfloat16"},
        {"tf32", &o.tf32, "", "on a GPU, dense products in TF32"},
@@ -77,25 +56,29 @@ std::optional<BenchOptions> read_bench_options(int argc, char** argv, const std:
        {"edges", &s.edges, "ORDER", "order of edge lists: by-source, by-target, shuffled"},
        {"scatter", &s.scatter, "SUMS",
         "on a GPU, sums of spmm_coo: fixed-point, float-atomics (not reproducible)"},
-       {"hidden", &s.hidden, "N", "width of trained models"},
-       {"layers", &s.layers, "N", "layers of trained models"},
+       {"hidden", &s.hidden, "N", "width of trained models", true, IntegerRange{.low = 1}},
+       {"layers", &s.layers, "N", "layers of trained models", true, IntegerRange{.low = 1}},
        {"norm", Choice(&s.norm, {models::Norm::batch, models::Norm::none}), "NAME",
         "norm between layers: batch, none"},
-       {"dropout", &s.dropout, "P", "dropout probability"},
-       {"attention-dropout", &s.attention_dropout, "P", "dropout probability of attention coefficients"},
+       {"dropout", &s.dropout, "P", "dropout probability", true, kProbability},
+       {"attention-dropout", &s.attention_dropout, "P", "dropout probability of attention coefficients", true,
+        kProbability},
        {"no-capture", &o.no_capture, "", "on a GPU, launch each kernel instead of a CUDA graph"},
        {"fanouts", &o.fanouts, "LIST", "sampled in-edges per node and hop, from the seeds outwards"},
        {"sampling", &sampling, "METHOD", "uniform, replace, weighted (by edge weights) or labor"},
-       {"batch-size", &s.batch_size, "N", "seeds per mini-batch"},
-       {"workers", &o.workers, "N", "threads that prepare mini-batches"},
-       {"size", &s.size, "N", "rows and columns of a bit matrix"},
-       {"bits-a", &s.bits_a, "N", "bits of the left operand, 1 to 8"},
-       {"bits-b", &s.bits_b, "N", "bits of the right operand, 1 to 8"},
-       {"least", &s.least, "N", "minimum entries in a window's column to store it in tiles, 1 to 128"},
+       {"batch-size", &s.batch_size, "N", "seeds per mini-batch", true, IntegerRange{.low = 1}},
+       {"workers", &o.workers, "N", "threads that prepare mini-batches", true, IntegerRange{0, kMaxThreads}},
+       {"size", &s.size, "N", "rows and columns of a bit matrix", true, IntegerRange{.low = 1}},
+       {"bits-a", &s.bits_a, "N", "bits of the left operand, 1 to 8", true,
+        IntegerRange{1, BitTensor::kMostBits}},
+       {"bits-b", &s.bits_b, "N", "bits of the right operand, 1 to 8", true,
+        IntegerRange{1, BitTensor::kMostBits}},
+       {"least", &s.least, "N", "minimum entries in a window's column to store it in tiles, 1 to 128", true,
+        IntegerRange{.low = 1}},
        {"device", &o.device, "NAME", "cpu, cuda or cuda:1"},
-       {"threads", &o.threads, "N", "CPU threads (0: all)"},
-       {"repeats", &o.repeats, "N", "rounds; the median is reported"},
-       {"seed", &o.seed, "N", "seed of generated data"},
+       {"threads", &o.threads, "N", "CPU threads (0: all)", true, IntegerRange{0, kMaxThreads}},
+       {"repeats", &o.repeats, "N", "rounds; the median is reported", true, IntegerRange{.low = 1}},
+       {"seed", &o.seed, "N", "seed of generated data", true, IntegerRange{.low = 0}},
        {"explain", &o.explain, "", "print which kernels were chosen"},
        {"json", &o.json, "", "print one JSON object at the end"}});
   options.add_options()("version", "print the version")("help", "print this");

@@ -30,12 +30,31 @@ po::typed_value<std::string>* value_of(std::string* text, const std::string& pla
   if (text->empty()) return po::value(text)->value_name(placeholder);
   return with_default(*text, placeholder.c_str());
 }
+/// A number whose errors name the option's range; the library's would not.
 template <class Number>
-po::typed_value<Number>* value_of(Number* number, const std::string& placeholder) {
-  if constexpr (std::is_same_v<Number, int64_t>)
-    if (*number == kNotGiven) return po::value(number)->value_name(placeholder);
-  return with_default(*number, placeholder.c_str());
-}
+class NumberValue : public po::typed_value<Number> {
+ public:
+  NumberValue(const Option& option, Number* number)
+      : po::typed_value<Number>(number), name_(option.name), range_(option.range) {
+    this->value_name(option.placeholder);
+    if (*number != static_cast<Number>(kNotGiven)) this->default_value(*number, fmt::format("{}", *number));
+  }
+  void xparse(boost::any& store, const std::vector<std::string>& texts) const override {
+    po::validators::check_first_occurrence(store);
+    const std::string& text = po::validators::get_single_string(texts);
+    Number number{};
+    if constexpr (std::is_same_v<Number, int64_t>)
+      number = read_integer(name_, text, range_);
+    else
+      number = read_number(name_, text, range_);
+    expect_in(range_, name_, number);
+    store = number;
+  }
+
+ private:
+  std::string name_;
+  OptionRange range_;
+};
 
 /// A name that is not offered has no default in --help.
 po::typed_value<std::string>* value_of(const Option& option, const Choice& choice) {
@@ -45,7 +64,10 @@ po::typed_value<std::string>* value_of(const Option& option, const Choice& choic
 }
 template <class T>
 po::typed_value<T>* value_of(const Option& option, T* variable) {
-  return value_of(variable, option.placeholder);
+  if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double>)
+    return new NumberValue<T>(option, variable);  // the table's, as that of po::value()
+  else
+    return value_of(variable, option.placeholder);
 }
 
 /// The error message with the option's new name or a suggestion; `dashes` precede the name.
@@ -87,18 +109,6 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
-/// Refuses values that are not the numbers that `options` expect. The library would not say what is expected.
-void check_numbers(const po::parsed_options& parsed, const po::options_description& options) {
-  for (const auto& option : parsed.options) {
-    const auto* known = options.find_nothrow(option.string_key, false);
-    const auto* typed =
-        known == nullptr ? nullptr : dynamic_cast<const po::typed_value_base*>(known->semantic().get());
-    if (typed == nullptr || option.value.empty()) continue;
-    if (typed->value_type() == typeid(int64_t)) (void)read_integer(option.string_key, option.value.front());
-    if (typed->value_type() == typeid(double)) (void)read_number(option.string_key, option.value.front());
-  }
-}
-
 /// The options of another run, from its run.json, without the files of that run; `note` names what is passed
 /// over.
 po::parsed_options read_run_options(const training::RunSummary& run, const std::string& path,
@@ -120,7 +130,8 @@ po::parsed_options read_run_options(const training::RunSummary& run, const std::
     usage_fail("{}: {}: of {}, but {} has no such option", path, fmt::join(unknown, ", "), run.program,
                program);
   try {
-    check_numbers(all, options);
+    po::variables_map scratch;
+    po::store(all, scratch);
   } catch (const UsageError& error) {
     usage_fail("{}: {}", path, error.what());
   }
@@ -144,9 +155,8 @@ po::parsed_options read_lines(const std::string& text, const std::string& path,
     try {
       std::istringstream one(line);
       const po::parsed_options parsed = po::parse_config_file(one, options);
-      check_numbers(parsed, options);
       po::variables_map scratch;
-      po::store(parsed, scratch);  // refuses values of other wrong types
+      po::store(parsed, scratch);  // refuses wrong values
       for (const auto& option : parsed.options) {
         if ((option.string_key == "config" || option.string_key == "help" || option.string_key == "version"))
           usage_fail("--{} is allowed only on the command line", option.string_key);
@@ -215,7 +225,6 @@ po::variables_map parse_command_line(int argc, char** argv, const po::options_de
       usage_fail("--{} {}: conflicts with the argument '{}'", option.string_key, argument->second, value);
     return argument != named.end();
   });
-  check_numbers(parsed, options);
   po::variables_map values;
   po::store(parsed, values);
   return values;
@@ -330,11 +339,14 @@ std::optional<size_t> chosen_word(int argc, char** argv, const std::string& usag
   return static_cast<size_t>(found - names.begin());
 }
 
-Option threads_option(int64_t& value) { return {"threads", &value, "N", "CPU threads (0: all)"}; }
-Option gzip_option(int64_t& value) { return {"gzip", &value, "N", "compression, 0 (none) to 9"}; }
+Option threads_option(int64_t& value) {
+  return {"threads", &value, "N", "CPU threads (0: all)", true, IntegerRange{0, kMaxThreads}};
+}
+Option gzip_option(int64_t& value) {
+  return {"gzip", &value, "N", "compression, 0 (none) to 9", true, IntegerRange{0, 9}};
+}
 
 void use_threads(int64_t threads) {
-  expect_integer("threads", threads, 0, kMaxThreads);
   if (threads > 0) set_num_threads(static_cast<int>(threads));
 }
 

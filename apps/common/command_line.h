@@ -84,7 +84,7 @@ constexpr int64_t kNotGiven = std::numeric_limits<int64_t>::min();
 /// --threads of a program without training, and --gzip of one that writes a dataset.
 Option threads_option(int64_t& value);
 Option gzip_option(int64_t& value);
-/// Throws UsageError for a --threads out of range; 0: all cores.
+/// 0: all cores.
 void use_threads(int64_t threads);
 
 }  // namespace adj::apps

@@ -13,8 +13,10 @@ OptionList SplitOptions::list(const std::string& names) {
   return {{"split", &split, "TRAIN,VAL,TEST",
            "percentages of a random split of the nodes (or graphs) with a label, as 60,20,20" +
                (names.empty() ? "" : "; or " + names)},
-          {"splits", &splits, "N", "number of random splits, with seeds --seed, --seed + 1, ..."},
-          {"seed", &seed, "N", "seed of the first random split"},
+          {"splits", &splits, "N", "number of random splits, with seeds --seed, --seed + 1, ...", true,
+           IntegerRange{1, 10'000}},
+          {"seed", &seed, "N", "seed of the first random split", true,
+           IntegerRange{0, std::numeric_limits<int32_t>::max()}},
           {"stratified", &stratified, "", "keep class proportions in each part"}};
 }
 
@@ -42,8 +44,6 @@ std::optional<RandomSplits> SplitOptions::random(bool names) const {
     if (splits != 1) usage_fail("--splits: requires {}", wanted);
     return {};
   }
-  expect_integer("seed", seed, 0, std::numeric_limits<int32_t>::max());
-  expect_integer("splits", splits, 1, 10'000);
   return RandomSplits{fractions(), static_cast<uint64_t>(seed), stratified, splits};
 }
 

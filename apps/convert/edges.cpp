@@ -100,7 +100,7 @@ Format edges_format(std::shared_ptr<const SplitOptions> splits) {
   add("ids", with_default(arguments->ids),
       "integers or names: numbered by first appearance, and kept; numbers: 0 to N - 1, unchanged; auto: by "
       "the first edge");
-  add("nodes", with_default(o.nodes), "with --ids numbers: minimum number of nodes");
+  add_options(format.options, {{"nodes", &o.nodes, "N", "with --ids numbers: minimum number of nodes"}});
   add("header", with_default(arguments->header),
       "yes or no; auto: yes if the first line has no number, its ids appear nowhere else, and the lines "
       "below differ");

@@ -24,11 +24,6 @@ void check(const InferOptions& o) {
   files.write("out", o.out);
   files.write("write", o.write);
   if (!o.out.empty()) expect_predictions_path("out", o.out);
-  expect_integer("parts", o.parts, 0, kMost);
-  expect_integer("parts-per-batch", o.parts_per_batch, 1, kMost);
-  expect_integer("batch-size", o.batch_size, 0, kMost);
-  expect_integer("repeats", o.repeats, 1, kMost);
-  expect_integer("threads", o.threads, 0, kMaxThreads);
   (void)workers_of(o);
   if (o.keeps_batches() && o.workers != InferOptions().workers)
     usage_fail("--workers: requires --batches host");
@@ -52,9 +47,12 @@ std::optional<InferOptions> read_infer_options(int argc, char** argv) {
       {"device", &o.device, "NAME", "cpu, cuda, cuda:1, …"},
       {"parts", &o.parts, "K",
        "for a model of nodes: number of METIS clusters (0: the dataset's nodes/part, or the graph as one "
-       "batch)"},
-      {"parts-per-batch", &o.parts_per_batch, "N", "maximum clusters per batch"},
-      {"batch-size", &o.batch_size, "N", "for a model of graphs: graphs per batch (0: as in the training)"},
+       "batch)",
+       true, IntegerRange{0, kMost}},
+      {"parts-per-batch", &o.parts_per_batch, "N", "maximum clusters per batch", true,
+       IntegerRange{1, kMost}},
+      {"batch-size", &o.batch_size, "N", "for a model of graphs: graphs per batch (0: as in the training)",
+       true, IntegerRange{0, kMost}},
       {"batches", &o.batches, "WHERE",
        "device (packed once and kept there) or host (built by --workers in every pass and transferred while "
        "the device computes: for graphs that do not fit there)"},
@@ -71,7 +69,8 @@ std::optional<InferOptions> read_infer_options(int argc, char** argv) {
       training::escape_formulas_option(o.escape_formulas),
       {"write", &o.write, "FILE",
        "write the model with packed weights; usable as --checkpoint, with identical results"},
-      {"repeats", &o.repeats, "N", "passes over all batches; the median time is reported"},
+      {"repeats", &o.repeats, "N", "passes over all batches; the median time is reported", true,
+       IntegerRange{1, kMost}},
       threads_option(o.threads),
       {"no-capture", &o.no_capture, "",
        "on a GPU, launch each kernel instead of a CUDA graph (implied by --batches host)"},

@@ -1,6 +1,7 @@
 #include "report.h"
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/names.h>
+#include <adjoint/data/feature_scaling.h>
 
 #include <algorithm>
 #include <set>
@@ -69,10 +70,10 @@ void note_features(Notes& notes, const Dataset& data, const FeatureSummary& f) {
   if (f.zero_rows > 0) notes.say(place, "{} of {} rows are all zero", f.zero_rows, data.num_nodes());
   if (f.constant_columns > 0 && data.num_nodes() > 1)
     notes.say(place, "{} of {} columns are the same for every node", f.constant_columns, data.num_features());
-  if (f.scales_differ() && !f.is_bag_of_words())
+  if (f.scales_differ() && FeatureScaling::automatic(f, data.encoder) == FeatureScaling::Kind::none)
     notes.say(place,
               "columns of very different scale: the largest value is {:.3g} in one and {:.3g} in another; to "
-              "train, --features-scaling standard equalises them",
+              "train, --features-scaling real equalises them",
               f.least_scale, f.largest_scale);
 }
 

@@ -110,10 +110,13 @@ void print_features(const Dataset& data, const FeatureSummary& f) {
                                data.x.is_sparse() ? "sparse" : "dense", 100.0 * fill(data, f),
                                100.0 * static_cast<double>(f.negative) / std::max(1.0, cells(data))));
   if (!data.feature_names.empty()) line("", named(data.feature_names).substr(2));
-  line("",
-       fmt::format("training uses them {} (--features-scaling auto)",
-                   f.is_bag_of_words() ? "with rows divided by their sums, as they look like a bag of words"
-                                       : "unchanged"));
+  const FeatureScaling::Kind scaling = FeatureScaling::automatic(f, data.encoder);
+  line("", fmt::format("training {} (--features-scaling auto)",
+                       scaling == FeatureScaling::Kind::rows
+                           ? "uses them with rows divided by their sums, as they look like a bag of words"
+                       : scaling == FeatureScaling::Kind::real
+                           ? fmt::format("standardises {} of them", real_columns(f, data.encoder).size())
+                           : "uses them unchanged"));
 }
 
 void print_summary_of(const Report& r) {
@@ -250,7 +253,7 @@ void print_json(const Report& r) {
         R"("constant_columns": {}, "negative": {}, "least_scale": {}, "largest_scale": {}, "auto_scaling": "{}"}}, )",
         data.x.cols(), data.x.is_sparse(), fill(data, *s.features), s.features->zero_rows,
         s.features->constant_columns, s.features->negative, s.features->least_scale,
-        s.features->largest_scale, name_of(FeatureScaling::automatic(*s.features)));
+        s.features->largest_scale, name_of(FeatureScaling::automatic(*s.features, data.encoder)));
   if (!data.feature_names.empty())
     text += fmt::format(R"("feature_names": {}, )", json_texts(data.feature_names));
   text += fmt::format(R"("num_classes": {}, )", data.num_classes());

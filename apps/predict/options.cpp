@@ -15,6 +15,8 @@ namespace po = boost::program_options;
 
 namespace {
 
+constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+
 std::vector<models::ModelFamily> pyg_families() {
   std::vector<models::ModelFamily> all = models::families();
   std::erase_if(all, [](const models::ModelFamily& family) { return !family.in_pyg; });
@@ -60,7 +62,6 @@ std::pair<std::string, std::string> renaming(const std::string& text) {
 /// Features elsewhere than on the device imply evaluation by layers.
 void check_batches(PredictOptions& o) {
   BatchOptions& s = o.batches;
-  expect_integer("batch-size", s.batch_size, 1, std::numeric_limits<int32_t>::max());
   (void)s.num_workers(o.device);
   if (s.evaluation == EvaluationMethod::automatic)
     s.evaluation = s.features == FeaturePlace::device ? EvaluationMethod::graph : EvaluationMethod::layers;
@@ -91,10 +92,7 @@ void check(PredictOptions& o, const std::vector<std::string>& renamed) {
       if (enabled) usage_fail("--{}: requires --pyg-state, a checkpoint holds its own", name);
   }
   for (const std::string& text : renamed) o.names.insert(renaming(text));
-  expect_integer("outputs", o.outputs, 0, std::numeric_limits<int32_t>::max());
-  expect_integer("threads", o.threads, 0, kMaxThreads);
   check_batches(o);
-  expect_integer("missing-links", o.missing_links, 0, std::numeric_limits<int32_t>::max());
   if (!o.pairs.empty() && o.missing_links > 0)
     usage_fail("--pairs and --missing-links: expected one of them, as there is one --out");
   if (!o.pairs.empty() && !o.nodes.empty()) usage_fail("--nodes: --pairs already says which nodes");
@@ -135,7 +133,8 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
         "edge is written to --out"},
        {"missing-links", &o.missing_links, "K",
         "for a model of links: write the K most likely pairs that are no edges; with --nodes K for "
-        "each of these nodes. Scores all pairs, N (N - 1) / 2, or N per node"},
+        "each of these nodes. Scores all pairs, N (N - 1) / 2, or N per node",
+        true, IntegerRange{0, kMost}},
        {"embeddings", &o.embeddings, "FILE",
         "write the last hidden layer of every node or graph, for a model of links what its decoder "
         "compares: FILE.csv, FILE.jsonl, FILE.h5 or FILE.npy"},
@@ -146,7 +145,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
        escape_formulas_option(o.escape_formulas),
        {"split", &o.split, "K", "split of the dataset on whose test nodes the metric is computed"},
        {"device", &o.device, "NAME", "cpu, cuda or cuda:1"},
-       {"threads", &o.threads, "N", "CPU threads (0: all cores)"},
+       {"threads", &o.threads, "N", "CPU threads (0: all cores)", true, IntegerRange{0, kMaxThreads}},
        {"json", &o.json, "", "print one JSON object at the end"},
        {"quiet", &o.quiet, "", "print nothing; with --json only the object"},
        {"class-scores", &o.class_scores, "",
@@ -160,7 +159,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
        "METHOD",
        "graph (full batch; the default) or layers (layer by layer over all nodes, in batches with "
        "all neighbours; required by --features host and file)"},
-      {"batch-size", &o.batches.batch_size, "N", "nodes per batch of a layer"},
+      {"batch-size", &o.batches.batch_size, "N", "nodes per batch of a layer", true, IntegerRange{1, kMost}},
       workers_option(o.batches.workers)};
   batches += o.batches.features_list();
   po::options_description foreign = table_of(
@@ -169,12 +168,12 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
        {"model", &o.model, "NAME", fmt::format("{}", fmt::join(model_names(), ", "))},
        {"features-scaling", &o.features_scaling, "HOW",
         "none, rows (divide each row by its sum), standard (by the columns' mean and standard deviation over "
-        "the dataset's "
-        "training rows) or auto (rows for bags of words, else none); stored in checkpoints"},
+        "the dataset's training rows), real (the same for columns with numbers other than 0 and 1) or auto "
+        "(rows for bags of words, else real); stored in checkpoints"},
        {"task", Choice(&o.task, {kLabelledTasks.begin(), kLabelledTasks.end()}), "NAME",
         "node_class, node_multilabel, node_regression, graph_class or graph_regression (default: "
         "the dataset's)"},
-       {"outputs", &o.outputs, "N", "outputs per node or graph (0: from the labels)"}},
+       {"outputs", &o.outputs, "N", "outputs per node or graph (0: from the labels)", true, IntegerRange{0, kMost}}},
       "A model trained in PyG, as docs/pyg.md shows");
   std::vector<std::string> renamed;
   foreign.add_options()("rename", po::value(&renamed)->value_name("OURS=THEIRS"),

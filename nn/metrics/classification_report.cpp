@@ -94,4 +94,29 @@ ClassificationReport multilabel_report(const Tensor& logits, const Tensor& targe
   return report_of(counts);
 }
 
+double expected_calibration_error(const Tensor& logits, const Tensor& label, const Tensor& index,
+                                  int64_t bins) {
+  constexpr const char* kMetric = "expected_calibration_error";
+  ADJ_CHECK(bins >= 1, "{}: {} bins, expected 1 or more", kMetric, bins);
+  const auto pairs = detail::outcomes(kMetric, logits, label, index);
+  const std::vector<int32_t> chosen = detail::selection(kMetric, index, logits.size(0));
+  const std::vector<float> x = logits.to(DType::f32).to_vector<float>();
+  const auto classes = static_cast<size_t>(logits.size(1));
+  std::vector<double> excess(static_cast<size_t>(bins));  // confidences minus hits
+  for (size_t k = 0; k < chosen.size(); ++k) {
+    const float* row = x.data() + static_cast<size_t>(chosen[k]) * classes;
+    const auto best = static_cast<double>(row[pairs[k].second]);
+    double total = 0.0;
+    for (size_t c = 0; c < classes; ++c) total += std::exp(static_cast<double>(row[c]) - best);
+    ADJ_CHECK(!std::isnan(total), "{}: a logit of node {} is not a number", kMetric, chosen[k]);
+    const double confidence = 1.0 / total;
+    const auto bin = static_cast<int64_t>(std::ceil(confidence * static_cast<double>(bins))) - 1;
+    excess[static_cast<size_t>(std::clamp<int64_t>(bin, 0, bins - 1))] +=
+        confidence - (pairs[k].first == pairs[k].second ? 1.0 : 0.0);
+  }
+  double sum = 0.0;
+  for (const double e : excess) sum += std::abs(e);
+  return sum / static_cast<double>(chosen.size());
+}
+
 }  // namespace adj::nn

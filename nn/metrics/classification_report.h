@@ -42,4 +42,10 @@ ClassificationReport classification_report(const Tensor& logits, const Tensor& l
 /// missing label: its node is left out of that column.
 ClassificationReport multilabel_report(const Tensor& logits, const Tensor& target, const Tensor& index = {});
 
+/// Expected calibration error (Guo et al. 2017, eq. 3): Σ |B| / K · |accuracy of B - mean confidence in B|
+/// over bins of the confidence, the largest probability of softmax, of equal width, (m / bins, (m + 1) /
+/// bins].
+double expected_calibration_error(const Tensor& logits, const Tensor& label, const Tensor& index = {},
+                                  int64_t bins = 15);
+
 }  // namespace adj::nn

@@ -117,6 +117,7 @@ TEST_CASE("infer_qgnn writes an integer model with the same results as the check
                     first = folder.file("first.h5"), second = folder.file("second.h5");
   write_small_dataset(data);
   for (const Words& more : {Words{"--model", "gcn", "--features-scaling", "standard"},
+                            Words{"--model", "gcn", "--features-scaling", "real"},
                             Words{"--model", "gin", "--norm", "batch", "--bits-weights", "3"}}) {
     succeeds("train_qgnn",
              joined({data, "--quiet", "--bits", "4", "--epochs", "10", "--checkpoint", model}, more));

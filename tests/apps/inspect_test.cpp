@@ -154,7 +154,6 @@ TEST_CASE_FIXTURE(InFolder, "valid but suspicious contents are noted") {
       {"note: " + path + "attribute undirected: 1, but some edges exist in one direction only",
        "note: " + path + "edges: 1 parallel edges", "edges/weight: 1 are negative", "edges/weight: 1 are 0",
        "nodes/x: 1 of 6 rows are all zero", "nodes/x: 1 of 3 columns are the same for every node",
-       "nodes/x: columns of very different scale",
        "attribute num_classes: 9, but no label is of class 3, 4, 5 and 3 more",
        "splits/train: no example of class 2", "splits/val: no example of class 1",
        "splits/test: no example of class 0", "splits: 3 more parts lack a class",

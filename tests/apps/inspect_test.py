@@ -60,7 +60,7 @@ with tempfile.TemporaryDirectory() as folder:
     assert not result["symmetric"] and not result["undirected"] and not result["weights"]
     assert result["features"]["columns"] == 7 and not result["features"]["sparse"]
     assert abs(result["features"]["fill"] - np.count_nonzero(x) / x.size) < 1e-5
-    assert result["features"]["negative"] == 0 and result["features"]["auto_scaling"] == "none"
+    assert result["features"]["negative"] == 0 and result["features"]["auto_scaling"] == "real"
     assert result["features"]["least_scale"] == float(np.abs(x).max(axis=0).min())
     assert result["features"]["largest_scale"] == float(np.abs(x).max())
     assert result["features"]["zero_rows"] == int((x == 0).all(axis=1).sum())
@@ -92,10 +92,10 @@ with tempfile.TemporaryDirectory() as folder:
     shown = subprocess.run([INSPECT, path], capture_output=True, text=True).stdout
     assert f"4, a, b: {int((y == 0).sum())}, Zoë: " in shown, shown
 
-    write(path, **{"nodes/x": np.column_stack([rng.normal(size=50), rng.random(50) * 500]).astype(np.float32)})
+    write(path, **{"nodes/x": np.column_stack([rng.normal(size=50), rng.random(50) * 500, np.arange(50) % 2]).astype(np.float32)})
     status, result = inspect(path)
-    assert status == 0 and result["features"]["negative"] > 0 and result["features"]["auto_scaling"] == "none"
-    assert any("columns of very different scale" in n and "--features-scaling standard" in n for n in result["notes"]), result
+    assert status == 0 and result["features"]["negative"] > 0 and result["features"]["auto_scaling"] == "real"
+    assert "training standardises 2 of them" in subprocess.run([INSPECT, path], capture_output=True, text=True).stdout
     write(path, **{"nodes/x": (rng.random((50, 20)) < 0.1).astype(np.float32)})
     assert inspect(path)[1]["features"]["auto_scaling"] == "rows"
 

@@ -87,7 +87,7 @@ TEST_CASE_FIXTURE(InFolder, "a dataset of one node is refused for its empty spli
   CHECK(fails_with(run("train_gcn", {"--data", path}), 1, {path, "splits/val", "empty"}));
 }
 
-TEST_CASE_FIXTURE(InFolder, "a row whose normalisation is not finite is refused, but trains unscaled") {
+TEST_CASE_FIXTURE(InFolder, "a row whose normalisation is not finite is refused, but trains standardised") {
   const std::string path = folder.file("cancelled.h5");
   Tensor x = Tensor::full({6, 3}, 1.0);
   x.mutable_data<float>()[0] = -1.0f;
@@ -95,5 +95,5 @@ TEST_CASE_FIXTURE(InFolder, "a row whose normalisation is not finite is refused,
   save_dataset(ring(6, 2, x), path);
   CHECK(fails_with(run("train_gcn", {"--data", path, "--epochs", "2", "--features-scaling", "rows"}), 1,
                    {path, "nodes/x", "not finite", "--features-scaling none"}));
-  succeeds("train_gcn", {"--data", path, "--epochs", "2"});  // auto does not scale features with negatives
+  succeeds("train_gcn", {"--data", path, "--epochs", "2"});  // auto divides no row of features with negatives
 }

@@ -196,15 +196,24 @@ std::vector<Crossing> crossings() {
   const std::vector<Words> graphs{{}}, links{{}, {"--loader", "neighbor", "--batch-size", "50"}};
   const Words few{"--split", "0", "--iterations", "2", "--batch-size", "8", "--class-scores"};
   const std::vector<std::pair<std::string, std::string>> several{{"accuracy", "acc"}, {"f1", "f1"}},
-      two{{"auc", "auc"}, {"accuracy", "acc"}, {"f1", "f1"}}, numbers{{"r2", "r2"}, {"mae", "mae"}};
-  return {
-      {"train_gcn", small_dataset(), several, nodes, {"--class-scores"}},
-      {"train_gcn", small_two_class_dataset(), two, nodes, {"--class-scores"}},
-      {"train_gcn", small_multilabel_dataset(), {{"auc", "auc"}, {"f1", "f1"}}, nodes, {"--class-scores"}},
-      {"train_gcn", small_regression_dataset(), numbers, nodes},
-      {"train_graph_gin", split_graphs(), two, graphs, few},
-      {"train_graph_gin", targets, numbers, graphs, Words(few.begin(), few.end() - 1)},
-      {"train_link", small_dataset(), {{"auc", "auc"}, {"mrr", "mrr"}, {"hits@3", "hits_3"}}, links}};
+      two{{"auc", "auc"},
+          {"accuracy", "acc"},
+          {"f1", "f1"},
+          {"pr-auc", "pr_auc"},
+          {"recall@precision=0.5", "recall_precision_0_5"},
+          {"precision@2", "precision_2"}},
+      numbers{{"r2", "r2"}, {"mae", "mae"}};
+  return {{"train_gcn", small_dataset(), several, nodes, {"--class-scores"}},
+          {"train_gcn", small_two_class_dataset(), two, nodes, {"--class-scores"}},
+          {"train_gcn",
+           small_multilabel_dataset(),
+           {{"auc", "auc"}, {"f1", "f1"}, {"pr-auc", "pr_auc"}},
+           nodes,
+           {"--class-scores"}},
+          {"train_gcn", small_regression_dataset(), numbers, nodes},
+          {"train_graph_gin", split_graphs(), two, graphs, joined(few, {"--class-weights", "balanced"})},
+          {"train_graph_gin", targets, numbers, graphs, Words(few.begin(), few.end() - 1)},
+          {"train_link", small_dataset(), {{"auc", "auc"}, {"mrr", "mrr"}, {"hits@3", "hits_3"}}, links}};
 }
 
 }  // namespace

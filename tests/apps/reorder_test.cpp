@@ -136,8 +136,8 @@ TEST_CASE_FIXTURE(InFolder, "errors of reorder and partition, which write nothin
        {{in, "--parts", "3"}, {"expected partition IN.h5 OUT.h5"}},
        {{in, out, "--parts", "121"}, {"--parts: expected at most 120, the number of nodes in", "got 121"}},
        {{in, out, "--parts", "3000000000"}, {"--parts: expected at most 2147483647"}},
-       {{in, out, "--parts", "3", "--imbalance", "nan"}, {"--imbalance: expected 0.001 to 10"}},
-       {{in, out, "--parts", "3", "--imbalance", "0"}, {"--imbalance: expected 0.001 to 10"}},
+       {{in, out, "--parts", "3", "--imbalance", "nan"}, {"--imbalance: expected a number in [0.001, 10]"}},
+       {{in, out, "--parts", "3", "--imbalance", "0"}, {"--imbalance: expected a number in [0.001, 10]"}},
        {{in, in, "--parts", "3"}, {"--out", "is also the file of --in"}}});
   CHECK(contents_of(in) == before);
   CHECK_FALSE(std::filesystem::exists(out));

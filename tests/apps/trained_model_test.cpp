@@ -169,7 +169,8 @@ TEST_CASE("mismatched inputs of a trained model give a one-line error") {
     save_checkpoint(changed, path);
     return error_of([&] { (void)load_trained(path); });
   };
-  CHECK(mentions(refused("option.hidden", "sixteen"), "--hidden: expected an integer, got 'sixteen'"));
+  CHECK(mentions(refused("option.hidden", "sixteen"),
+                 "--hidden: expected an integer from 1 to 1048576, got 'sixteen'"));
   CHECK(mentions(refused("option.hidden", "17"), "tensors/best."));
   CHECK(mentions(refused("option.norm", "group"), "none or batch"));
   CHECK(mentions(refused("task", "graph_class"), "graph_class"));

@@ -89,22 +89,27 @@ TEST_CASE("every program says which number it expected") {
     Words arguments;
     std::string message;
   } cases[] = {
-      {"train_gcn", {"--hidden", "abc"}, "--hidden: expected an integer, got 'abc'"},
-      {"train_gcn", {"--hidden", ""}, "--hidden: expected an integer, got ''"},
-      {"train_gcn", {"--seed=1e3"}, "--seed: expected an integer, got '1e3'"},
-      {"train_gcn", {"--lr", "0,01"}, "--lr: expected a number, got '0,01'"},
-      {"train_gat", {"--heads", "two"}, "--heads: expected an integer, got 'two'"},
-      {"train_link", {"--negatives", "x"}, "--negatives: expected an integer, got 'x'"},
-      {"train_graph_gin", {"--folds", "x"}, "--folds: expected an integer, got 'x'"},
-      {"predict", {"--batch-size", "many"}, "--batch-size: expected an integer, got 'many'"},
-      {"infer_qgnn", {"--repeats", "x"}, "--repeats: expected an integer, got 'x'"},
+      {"train_gcn", {"--hidden", "abc"}, "--hidden: expected an integer from 1 to 1048576, got 'abc'"},
+      {"train_gcn", {"--hidden", ""}, "--hidden: expected an integer from 1 to 1048576, got ''"},
+      {"train_gcn", {"--seed=1e3"}, "--seed: expected an integer from 0 to 9223372035854775807, got '1e3'"},
+      {"train_gcn", {"--lr", "0,01"}, "--lr: expected a positive number, got '0,01'"},
+      {"train_gcn", {"--dropout", "half"}, "--dropout: expected a number in [0, 1), got 'half'"},
+      {"train_gat", {"--heads", "two"}, "--heads: expected an integer from 1 to 4096, got 'two'"},
+      {"train_link", {"--negatives", "x"}, "--negatives: expected an integer from 1 to 10000, got 'x'"},
+      {"train_graph_gin", {"--folds", "x"}, "--folds: expected an integer from 2 to 1000000000, got 'x'"},
+      {"predict",
+       {"--batch-size", "many"},
+       "--batch-size: expected an integer from 1 to 2147483647, got 'many'"},
+      {"infer_qgnn", {"--repeats", "x"}, "--repeats: expected an integer from 1 to 2147483647, got 'x'"},
       {"generate", {"citation", "o.h5", "--nodes", "1k"}, "--nodes: expected an integer, got '1k'"},
       {"generate", {"planted", "o.h5", "--homophily", "x"}, "--homophily: expected a number, got 'x'"},
-      {"convert", {"edges", "e", "o.h5", "--gzip", "x"}, "--gzip: expected an integer, got 'x'"},
-      {"split", {"a.h5", "b.h5", "--seed", "x"}, "--seed: expected an integer, got 'x'"},
-      {"reorder", {"rcm", "a.h5", "b.h5", "--gzip", "x"}, "--gzip: expected an integer, got 'x'"},
-      {"partition", {"a.h5", "b.h5", "--parts", "x"}, "--parts: expected an integer, got 'x'"},
-      {"bench", {"spmm", "--width", "x"}, "--width: expected an integer, got 'x'"}};
+      {"convert", {"edges", "e", "o.h5", "--gzip", "x"}, "--gzip: expected an integer from 0 to 9, got 'x'"},
+      {"split", {"a.h5", "b.h5", "--seed", "x"}, "--seed: expected an integer from 0 to 2147483647, got 'x'"},
+      {"reorder", {"rcm", "a.h5", "b.h5", "--gzip", "x"}, "--gzip: expected an integer from 0 to 9, got 'x'"},
+      {"partition",
+       {"a.h5", "b.h5", "--parts", "x"},
+       "--parts: expected an integer from 1 to 2147483647, got 'x'"},
+      {"bench", {"spmm", "--width", "x"}, "--width: expected an integer of 1 or more, got 'x'"}};
   for (const auto& c : cases) {
     CAPTURE(c.program);
     CHECK(fails_with(run(c.program, c.arguments), 2, {std::string(c.program) + ": " + c.message + " (see"}));
@@ -160,7 +165,7 @@ TEST_CASE_FIXTURE(InFolder, "a config file gives options, and the command line w
 
   const std::pair<std::string, Words> cases[] = {
       {"epochs = 3\nepoch = 4\n", {config + ":2", "'epoch'", "did you mean 'epochs'?"}},
-      {"\nepochs = many\n", {config + ":2: --epochs: expected an integer, got 'many'"}},
+      {"\nepochs = many\n", {config + ":2: --epochs: expected an integer from 1 to 1000000000, got 'many'"}},
       {"quiet = maybe\n", {config + ":1: ", "quiet", "maybe"}},
       {"epochs\n", {config + ":1", "epochs"}},
       {"epochs = 3\nseed = 1\nepochs = 4\n", {config + ":3", "epochs", "line 1"}},
@@ -223,8 +228,8 @@ TEST_CASE_FIXTURE(InFolder, "the run.json of a run folder gives its options, but
   std::string wrong = before;
   wrong.replace(wrong.find("\"0.03\""), 6, "\"fast\"");
   std::ofstream(config) << wrong;
-  CHECK(
-      fails_with(run("train_gcn", {"--config", config}), 2, {config, "--lr: expected a number, got 'fast'"}));
+  CHECK(fails_with(run("train_gcn", {"--config", config}), 2,
+                   {config, "--lr: expected a positive number, got 'fast'"}));
 }
 
 TEST_CASE_FIXTURE(InFolder, "the dataset may be given without its option") {

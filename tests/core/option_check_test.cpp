@@ -52,9 +52,36 @@ TEST_CASE("numbers are in their range, ends included, a probability below 1") {
   for (const int64_t value : {3, 4, 7}) CHECK_NOTHROW(expect_integer("n", value, 3, 7));
   CHECK_THROWS_WITH_AS(expect_integer("n", 2, 3, 7), "--n: expected 3 or more, got 2", UsageError);
   CHECK_THROWS_WITH_AS(expect_integer("n", 8, 3, 7), "--n: expected at most 7, got 8", UsageError);
-  for (const double value : {0.0, 0.5, 0.999}) CHECK_NOTHROW(expect_probability("p", value));
-  for (const double value : {-0.001, 1.0, std::nan("")})
-    CHECK_THROWS_AS(expect_probability("p", value), UsageError);
+  const struct {
+    NumberRange range;
+    std::vector<double> inside, outside;
+    std::string expected;
+  } cases[] = {{kProbability, {0.0, 0.5, 0.999}, {-0.001, 1.0, NAN}, "a number in [0, 1)"},
+               {kPositive, {1e-300, 1e300}, {0.0, -1.0, HUGE_VAL, NAN}, "a positive number"},
+               {kNotNegative, {0.0, 1e300}, {-1e-300, HUGE_VAL, NAN}, "a number of 0 or more"},
+               {{0.0, 1.0, false}, {1e-300, 1.0}, {0.0, 1.1, NAN}, "a number in (0, 1]"},
+               {{0.001, 10.0}, {0.001, 10.0}, {0.0, 10.1, NAN}, "a number in [0.001, 10]"}};
+  for (const auto& c : cases) {
+    CAPTURE(c.expected);
+    for (const double value : c.inside) CHECK_NOTHROW(expect_in(c.range, "p", value));
+    for (const double value : c.outside)
+      CHECK_THROWS_WITH_AS(expect_in(c.range, "p", value),
+                           doctest::Contains(("--p: expected " + c.expected + ", got ").c_str()), UsageError);
+    CHECK_THROWS_WITH_AS(read_number("p", "half", c.range),
+                         ("--p: expected " + c.expected + ", got 'half'").c_str(), UsageError);
+  }
+  CHECK_NOTHROW(expect_in({}, "p", -1.0));
+  CHECK_NOTHROW(expect_in({}, "n", int64_t{-1}));
+  CHECK_THROWS_WITH_AS(expect_in(IntegerRange{3, 7}, "n", int64_t{8}), "--n: expected at most 7, got 8",
+                       UsageError);
+  for (const char* text : {"eight", "3.5", ""})
+    CHECK_THROWS_WITH_AS(read_integer("n", text, IntegerRange{3, 7}),
+                         (std::string("--n: expected an integer from 3 to 7, got '") + text + "'").c_str(),
+                         UsageError);
+  CHECK_THROWS_WITH_AS(read_integer("n", "99999999999999999999", IntegerRange{3, 7}),
+                       "--n: expected an integer from 3 to 7, got 99999999999999999999", UsageError);
+  CHECK_THROWS_WITH_AS(read_integer("n", "many", IntegerRange{.low = 1}),
+                       "--n: expected an integer of 1 or more, got 'many'", UsageError);
 }
 
 TEST_CASE("a number is all of its text, and the message says what was expected") {

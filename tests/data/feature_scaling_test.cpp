@@ -52,7 +52,10 @@ TEST_CASE("feature statistics are the same for dense, sparse and file features")
     CHECK(s.least_scale == 1.0);
     CHECK(s.largest_scale == 7.0);
     CHECK(s.largest_share == doctest::Approx(28.0 / 34.5));
+    CHECK(s.real_columns == I{1, 2, 3});
   }
+  CHECK(summary_of(sparse).sparse);
+  CHECK_FALSE(of_file.sparse);
   CHECK(summary_of(dense({0, 0, 1, 2}, 2)).zero_rows == 1);
 }
 
@@ -99,21 +102,72 @@ TEST_CASE("bags of words are distinguished from measured columns") {
   CHECK(automatic(load_demo_dataset().x) == Kind::rows);
   CHECK(automatic(documents(300, 200, 0.1, false)) == Kind::rows);  // TF-IDF
   CHECK(automatic(documents(300, 200, 0.1, true)) == Kind::rows);   // counts
-  CHECK(automatic(documents(300, 200, 0.35, false)) == Kind::none);
+  CHECK(automatic(documents(300, 200, 0.35, false)) == Kind::real);
   CHECK(automatic(dense({1, 0, 1, 0, 1, 1, 1, 1, 1}, 3)) == Kind::rows);  // only 0 and 1
   CHECK(automatic(dense({0, 0, 0, 0}, 2)) == Kind::none);
-  CHECK(automatic(dense({1, 0, -1, 0}, 2)) == Kind::none);
-  CHECK(automatic(dense({34, 51000, 18, 23000, 65, 90500, 41, 0}, 2)) == Kind::none);  // ages and incomes
+  CHECK(automatic(dense({1, 0, -1, 0}, 2)) == Kind::real);
+  CHECK(automatic(dense({34, 51000, 18, 23000, 65, 90500, 41, 0}, 2)) == Kind::real);  // ages and incomes
   // An age and 30 one-hot columns: sparse, but one column is most of a row's sum.
   F mixed;
   for (int i = 0; i < 200; ++i)
     for (int k = 0; k < 31; ++k)
       mixed.push_back(k == 30 ? 20.0f + static_cast<float>(i % 50) : k % 6 == i % 6 ? 1.0f : 0.0f);
   CHECK(summary_of(dense(mixed, 31)).not_zero * 4 < 200 * 31);
-  CHECK(automatic(dense(mixed, 31)) == Kind::none);
+  CHECK(automatic(dense(mixed, 31)) == Kind::real);
   for (const auto& [name, expected] :
-       {std::pair("cora.h5", Kind::rows), {"citeseer.h5", Kind::rows}, {"tolokers.h5", Kind::none}})
+       {std::pair("cora.h5", Kind::rows), {"citeseer.h5", Kind::rows}, {"tolokers.h5", Kind::real}})
     if (have_data(name)) CHECK(automatic(load_dataset(data_file(name).string()).x) == expected);
+  // Sparse measurements become dense only up to 2^26 numbers.
+  const auto sparse = [](int64_t columns) {
+    return Features(SparseMatrix::from_csr(2, columns, {0, 1, 2}, {0, 1}, {-1, 2}));
+  };
+  CHECK(automatic(sparse(1 << 25)) == Kind::real);
+  CHECK(automatic(sparse((1 << 25) + 1)) == Kind::none);
+}
+
+TEST_CASE("real columns are standardised, columns of 0 and 1 stay as they are") {
+  // Age, one-hot color, score, and a column that is 0 and 1 among the training rows only.
+  const F x = {20, 1, 0, -0.5f, 1, 30, 0, 1, 0.25f, 0, 40, 1, 0, 0.5f, 1, 90, 0, 1, 7, 2};
+  const Tensor train = Tensor::from(I{0, 1, 2});
+  const TemporaryDirectory folder;
+  write_h5(folder.file("x.h5"), {{"nodes/x", dense(x, 5).dense()}});
+  const FileRows file = FileRows::open(folder.file("x.h5"));
+  const double age = std::sqrt(200.0 / 3.0), mean = 0.25 / 3.0,
+               score = std::sqrt((0.25 + 0.0625 + 0.25) / 3.0 - mean * mean), last = std::sqrt(2.0 / 9.0);
+  for (const FeatureScaling& scaling :
+       {FeatureScaling::fit(Kind::real, dense(x, 5), train), FeatureScaling::fit(Kind::real, file, train),
+        FeatureScaling::fit(Kind::standard, dense(x, 5), train).restricted(I{0, 3, 4})}) {
+    CHECK(scaling.kind() == Kind::real);
+    CHECK(close(scaling.mean(), {30, 0, 0, mean, 2.0 / 3.0}, 1e-6));
+    CHECK(close(scaling.deviation(), {age, 1, 1, score, last}, 1e-6));
+    const F scaled = scaling.apply(dense(x, 5)).dense().to_vector<float>();
+    for (size_t i = 0; i < x.size(); ++i)
+      if (i % 5 == 1 || i % 5 == 2) CHECK(scaled[i] == x[i]);
+    CHECK(scaled[15] == doctest::Approx(60.0 / age));
+    CHECK(same_bits(scaling.apply(file).gather(Tensor::from(I{0, 1, 2, 3})),
+                    scaling.apply(dense(x, 5)).dense()));
+  }
+  CHECK_THROWS_AS((void)FeatureScaling::rows().restricted(I{}), Error);
+  CHECK_THROWS_AS((void)FeatureScaling::fit(Kind::standard, dense(x, 5)).restricted(I{5}), Error);
+}
+
+TEST_CASE("what a table's encoder made of texts and categories is no measurement") {
+  using enum ColumnType;
+  FeatureEncoder encoder;
+  encoder.columns = {{.column = "age", .type = number},
+                     {.column = "member", .type = boolean, .filling = {0.4f}},
+                     {.column = "color", .type = category, .categories = {"blue", "red"}},
+                     {.column = "size", .type = ordinal, .categories = {"l", "m", "s"}},
+                     {.column = "note", .type = text, .columns = 2},
+                     {.column = "town", .type = hash, .columns = 2},
+                     {.column = "since", .type = date},
+                     {.column = "place", .type = vector, .columns = 2}};
+  const Features x = dense(F(24, 0.5f), 12);
+  CHECK(real_columns(summary_of(x), encoder) == I{0, 4, 9, 10, 11});
+  CHECK(FeatureScaling::automatic(summary_of(x), encoder) == Kind::real);
+  CHECK_THROWS_AS((void)real_columns(summary_of(dense({1, 2}, 2)), encoder), Error);
+  encoder.columns = {{.column = "note", .type = text, .columns = 12}};
+  CHECK(FeatureScaling::automatic(summary_of(x), encoder) == Kind::none);
 }
 
 TEST_CASE("standard scaling is fitted to the training rows and applied to all") {
@@ -176,10 +230,11 @@ TEST_CASE("sparse features stay sparse unless columns are shifted") {
 
 TEST_CASE("invalid means and deviations are refused") {
   const Tensor good = Tensor::from(F{1, 2});
+  CHECK_THROWS_AS((void)FeatureScaling::standard(good, good, Kind::rows), Error);
   CHECK_THROWS_AS((void)FeatureScaling::standard(good, Tensor::from(F{1, 0})), Error);
   CHECK_THROWS_AS((void)FeatureScaling::standard(good, Tensor::from(F{1})), Error);
   CHECK_THROWS_AS((void)FeatureScaling::standard(Tensor::from(F{1, std::nanf("")}), good), Error);
-  for (const Kind kind : {Kind::none, Kind::rows, Kind::standard})
+  for (const Kind kind : {Kind::none, Kind::rows, Kind::standard, Kind::real})
     CHECK(value_named<Kind>(name_of(kind)) == kind);
   CHECK_FALSE(value_named<Kind>("auto"));
 }

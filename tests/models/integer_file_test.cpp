@@ -56,6 +56,7 @@ TEST_CASE_FIXTURE(InFolder, "an integer model's file keeps how features are scal
   write_checkpoint(trained_on(graph, x, options_of("gcn", "none", "8")), checkpoint);
   models::Checkpoint written = models::load_checkpoint(checkpoint);
   written.facts["features.bits"] = "2";
+  written.facts["features.scaling"] = "real";  // by mean and deviation, as standard
   written.tensors["features.scale"] = Tensor::full({1}, 0.75);
   written.tensors["features.zero"] = Tensor::full({1}, 1.0);
   models::save_checkpoint(written, checkpoint);

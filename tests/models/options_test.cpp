@@ -98,8 +98,8 @@ TEST_CASE("options that are missing, or no number, flag or known word, are refus
     return error_of<UsageError>([&] { (void)read({name}, texts); });
   };
   CHECK(wrong("heads", {}) == "--heads: missing");
-  CHECK(wrong("heads", {{"heads", "1.5"}}) == "--heads: expected an integer, got '1.5'");
-  CHECK(wrong("dropout", {{"dropout", "half"}}) == "--dropout: expected a number, got 'half'");
+  CHECK(wrong("heads", {{"heads", "1.5"}}) == "--heads: expected an integer from 1 to 4096, got '1.5'");
+  CHECK(wrong("dropout", {{"dropout", "half"}}) == "--dropout: expected a number in [0, 1), got 'half'");
   CHECK(wrong("gate", {{"gate", "yes"}}) == "--gate: expected true or false, got 'yes'");
   CHECK(wrong("norm", {{"norm", "sum"}}) ==
         "--norm: expected none or batch or layer or sums, got 'sum'; did you mean 'sums'?");

@@ -63,8 +63,8 @@ TEST_CASE_FIXTURE(InFolder,
   const Tensor x = draw.normal({kNodes, kIn});
   const models::ModelFamily family = models::gcn();
   models::ModelOptions options{.hidden = 5, .norm = models::Norm::batch};
-  models::Checkpoint checkpoint = random_checkpoint(
-      family, options, kIn, kOut, draw, {{"task", "node_class"}, {"features.scaling", "standard"}});
+  models::Checkpoint checkpoint = random_checkpoint(family, options, kIn, kOut, draw,
+                                                    {{"task", "node_class"}, {"features.scaling", "real"}});
   checkpoint.tensors["features.mean"] = draw.normal({kIn});
   checkpoint.tensors["features.deviation"] = draw.uniform({kIn}, 0.5, 2.0);
   const Dense mean(checkpoint.tensors["features.mean"]), deviation(checkpoint.tensors["features.deviation"]);
@@ -324,7 +324,8 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint with damaged facts or tensors is refus
       {"task", "graph_regression", "facts@task: 'graph_regression', which train_gcn does not train"},
       {"task", "node_class", ""},
       {"task", "node_multilabel", ""},
-      {"features.scaling", "columns", "facts@features.scaling: 'columns', expected none, rows or standard"},
+      {"features.scaling", "columns",
+       "facts@features.scaling: 'columns', expected none, rows, standard or real"},
       {"features.scaling", "none", ""},
       {"features.scaling", "rows", ""},
       {"features.bits", "0", "facts@features.bits: 0, expected 1 to 32"},

@@ -30,6 +30,13 @@ TEST_CASE("cosine schedule") {
   for (int64_t epoch = 0; epoch < 100; ++epoch) CHECK(schedule(epoch) > schedule(epoch + 1));
 }
 
+TEST_CASE("linear decay") {
+  const Schedule schedule = linear_decay(4);
+  for (const auto& [epoch, factor] : {std::pair(0, 1.0), {1, 0.75}, {3, 0.25}, {4, 0.0}, {9, 0.0}})
+    CHECK(schedule(epoch) == factor);
+  CHECK_THROWS_AS(linear_decay(0), adj::Error);
+}
+
 TEST_CASE("warm-up rises to 1, then the other schedule follows") {
   // PyTorch: SequentialLR([LinearLR(start_factor=0.2, total_iters=4), StepLR(2, 0.5)], milestones=[4])
   const Schedule schedule = warm_up(4, step_decay(2, 0.5), 0.2);

@@ -182,7 +182,7 @@ struct Program {
   bool next_run() {
     if (!run->next_run()) return false;
     model = make_model(*settings, *task);
-    adam = make_adam(*model, settings->run);
+    adam = make_optimizer(*model, settings->run);
     run->begin(*model, *adam);
     return true;
   }

@@ -34,7 +34,6 @@ struct OfGraphs {
   }
   ~OfGraphs() { set_log_level(LogLevel::info); }
   void prepare() {
-    graphs.check();
     settings.emplace(options);
     Examples examples = graph_examples(*settings, graphs, data);
     task.emplace(*settings, data, std::move(examples));
@@ -45,7 +44,7 @@ struct OfGraphs {
     prepare();
     REQUIRE(run->next_run());
     model = make_model<models::GraphModel>(*settings, *task);
-    adam = make_adam(*model, settings->run);
+    adam = make_optimizer(*model, settings->run);
     run->begin(*model, *adam);
     return stepped<GraphBatch>(graph_batches(*run, graphs, *model), [this](const GraphBatch& batch) {
       batches.push_back(batch);
@@ -78,43 +77,41 @@ std::set<int32_t> set_of(const Tensor& ints) {
 
 }  // namespace
 
-TEST_CASE("the rate is halved every N epochs, or never") {
-  GraphOptions graphs;
+TEST_CASE("the rate is halved every N epochs, or never, unless there is a schedule") {
+  RunOptions run;
+  CHECK_FALSE(run.make_schedule());
+  run.lr_halve = 50;
   const std::pair<int64_t, double> expected[] = {{0, 1.0},  {49, 1.0},   {50, 0.5},
                                                  {99, 0.5}, {100, 0.25}, {349, 1.0 / 64}};
-  for (const auto& [epoch, factor] : expected) CHECK(graphs.rate_factor(epoch) == factor);
-  graphs.lr_halve = 0;
-  CHECK(graphs.rate_factor(1000) == 1.0);
-  graphs.lr_halve = 3;
-  CHECK(graphs.rate_factor(2) == 1.0);
-  CHECK(graphs.rate_factor(3) == 0.5);
+  for (const auto& [epoch, factor] : expected) CHECK(run.make_schedule()(epoch) == factor);
+  run.warm_up = 3;
+  for (const auto& [epoch, factor] : {std::pair<int64_t, double>{0, 0.25}, {2, 0.75}, {3, 1.0}, {53, 0.5}})
+    CHECK(run.make_schedule()(epoch) == factor);
+  run.schedule = ScheduleKind::linear;
+  CHECK(run.make_schedule()(53) == doctest::Approx(1.0 - 50.0 / 197.0));
 }
 
 TEST_CASE("a program of graphs has the defaults of its paper, and checks its options") {
   const OfGraphs p(small_graphs());
   CHECK((p.options.data.split == "all" && p.options.run.epochs == 350 && p.options.run.weight_decay == 0.0 &&
          p.options.batches.batch_size == 32 && p.graphs.folds == 10 && p.graphs.iterations == 50 &&
-         p.graphs.lr_halve == 50));
+         p.options.run.lr_halve == 50));
   CHECK(p.options.things == "graphs");
   std::vector<std::string> names;
   for (const Option& option : p.options.program_options) names.push_back(option.name);
   CHECK(names == std::vector<std::string>{"folds", "batch-size", "iterations", "lr-halve", "workers"});
-  const struct {
-    int64_t GraphOptions::*field;
-    int64_t value, good;
-    const char* message;
-  } wrong[] = {{&GraphOptions::folds, 1, 2, "--folds"},
-               {&GraphOptions::iterations, -1, 0, "--iterations"},
-               {&GraphOptions::lr_halve, -1, 0, "--lr-halve"},
-               {&GraphOptions::folds, 1'000'000'001, 1'000'000'000, "--folds"},
-               {&GraphOptions::iterations, 1'000'000'001, 1'000'000'000, "--iterations"},
-               {&GraphOptions::lr_halve, 1'000'000'001, 1'000'000'000, "--lr-halve"}};
-  for (const auto& w : wrong) {
-    GraphOptions graphs;
-    graphs.*w.field = w.value;
-    CHECK(mentions(error_of<UsageError>([&] { graphs.check(); }), w.message));
-    graphs.*w.field = w.good;
-    graphs.check();
+  const std::tuple<const char*, const char*, const char*> wrong[] = {
+      {"folds", "1", "2"},       {"folds", "1000000001", "1000000000"},
+      {"iterations", "-1", "0"}, {"iterations", "1000000001", "1000000000"},
+      {"lr-halve", "-1", "0"},   {"lr-halve", "1000000001", "1000000000"}};
+  for (const auto& [option, bad, good] : wrong) {
+    OfGraphs q(small_graphs());
+    Program::set(q.options, {{option, bad}});
+    CHECK(error_of<UsageError>([&] {
+            (void)Settings(q.options);
+          }).starts_with(fmt::format("--{}: expected", option)));
+    Program::set(q.options, {{option, good}});
+    (void)Settings(q.options);
   }
 }
 
@@ -314,7 +311,7 @@ struct OfLinks {
     run.emplace(*settings, *task);
     REQUIRE(run->next_run());
     model = make_model<models::LinkModel>(*settings, *task);
-    adam = make_adam(*model, settings->run);
+    adam = make_optimizer(*model, settings->run);
     run->begin(*model, *adam);
   }
 };

@@ -43,12 +43,15 @@ TEST_CASE("options out of range are refused, and their bounds accepted") {
       {"eval-every", {"1", "1000000000"}, {"0", "1000000001"}},
       {"lr", {"1e-300", "1e300"}, {"0", "-0.1", "nan", "inf"}},
       {"weight-decay", {"0", "1e300"}, {"-0.1", "nan", "inf"}},
+      {"optimizer", {"adam", "adamw", "sgd"}, {"rmsprop"}},
+      {"schedule", {"none", "cosine", "linear", "step"}, {"cos"}},
+      {"warm-up", {"0", "199"}, {"-1", "200"}},
       {"threads", {"0", "1", fmt::format("{}", kMaxThreads)}, {"-1", fmt::format("{}", kMaxThreads + 1)}},
       {"precision", {"float32", "tf32", "bfloat16"}, {"float16"}},
       {"kernels", {"auto", "csr"}, {"rows"}},
       {"split", {"0", "all", "1000000000"}, {"-1", "some", "1000000001", ""}},
       {"features-bits", {"1", "8", "32"}, {"0", "9", "31", "33", "-1"}},
-      {"features-scaling", {"auto", "none", "rows", "standard"}, {"max"}},
+      {"features-scaling", {"auto", "none", "rows", "standard", "real"}, {"max"}},
       {"hidden", {"1"}, {"0"}},
       {"dropout", {"0", "0.99"}, {"1", "-0.1"}}};
   for (const auto& c : cases) {
@@ -60,6 +63,17 @@ TEST_CASE("options out of range are refused, and their bounds accepted") {
       CAPTURES(c.option, text);
       CHECK(refusal({{c.option, text}}).starts_with("--" + c.option));
     }
+  }
+  const OptionTexts sgd{{"optimizer", "sgd"}}, step{{"schedule", "step"}};
+  for (const auto& [base, option, good, bad] : {std::tuple(sgd, "momentum", "0", "1"),
+                                                {sgd, "momentum", "0.99", "-0.1"},
+                                                {step, "lr-step", "1", "0"},
+                                                {step, "lr-gamma", "1", "0"},
+                                                {step, "lr-gamma", "1e-9", "1.1"}}) {
+    CHECK(refusal({base[0], {option, good}}) == "");
+    CHECK(refusal({base[0], {option, bad}}).starts_with(fmt::format("--{}: expected", option)));
+    CHECK(refusal({{option, good}}) ==
+          fmt::format("--{}: requires --{} {}", option, base[0].first, base[0].second));
   }
   CHECK(refusal({{"loader", "neighbor"}, {"batch-size", "1"}}) == "");
   CHECK(refusal({{"loader", "neighbor"}, {"batch-size", "0"}}).starts_with("--batch-size"));
@@ -367,6 +381,7 @@ TEST_CASE("every option that decides changes the training, whatever it is") {
         {"metric", "f1"},
         {"features-scaling", "none"},
         {"features-scaling", "standard"},
+        {"features-scaling", "real"},
         {"features-bits", "2"},
         {"edge-weights", "ignore"},
         {"precision", "bfloat16"},
@@ -378,18 +393,28 @@ TEST_CASE("every option that decides changes the training, whatever it is") {
         {"lr", "0.02"},
         {"weight-decay", "0.1"},
         {"seed", "1"},
+        {"class-weights", "1,2,3"},
+        {"optimizer", "adamw"},
+        {"optimizer", "sgd"},
+        {"schedule", "cosine"},
+        {"schedule", "linear"},
+        {"warm-up", "2"},
         {"loader", "neighbor"}}},
       {models::sage,
        neighbor,
        {{"batch-size", "8"},
+        {"class-weights", "1=4"},
         {"fanouts", "3"},
         {"replace", "true"},
         {"labor", "true"},
         {"weighted-sampling", "true"}}},
+      {models::gcn, {{"optimizer", "sgd"}}, {{"momentum", "0.5"}}},
+      {models::gcn, {{"schedule", "step"}, {"lr-step", "1"}}, {{"lr-step", "2"}, {"lr-gamma", "0.5"}}},
       {models::gcn, cluster, {{"parts", "7"}, {"parts-per-batch", "1"}}},
       {models::gcn,
        saint,
-       {{"saint", "node"},
+       {{"class-weights", "1=4"},
+        {"saint", "node"},
         {"saint", "edge"},
         {"budget", "20"},
         {"walk-length", "1"},
@@ -457,6 +482,13 @@ TEST_CASE("the groups have every option once, bound to its field, with the loade
                                           "dropout",
                                           "lr",
                                           "weight-decay",
+                                          "optimizer",
+                                          "momentum",
+                                          "schedule",
+                                          "lr-step",
+                                          "lr-gamma",
+                                          "warm-up",
+                                          "class-weights",
                                           "seed",
                                           "runs",
                                           "patience",

@@ -309,7 +309,8 @@ TEST_CASE_FIXTURE(Judged, "the class report of counts by hand: printed, in JSON 
   // Means are over the four classes that are present or predicted.
   const double mp = (p0 + p1) / 4, mr = (r0 + r1) / 4, mf = (f0 + f1) / 4;
   const double wp = (3 * p0 + 2 * p1) / 6, wr = (3 * r0 + 2 * r1) / 6, wf = (3 * f0 + 2 * f1) / 6,
-               share = 4.0 / 6.0;
+               share = 4.0 / 6.0,
+               ece = share - std::exp(1.0) / (std::exp(1.0) + 4.0);  // all have the same confidence
   const std::string text = printed(STDOUT_FILENO, [&] { report.print("Heading"); });
   CHECK(text ==
         "\nHeading\n                   "
@@ -319,6 +320,7 @@ TEST_CASE_FIXTURE(Judged, "the class report of counts by hand: printed, in JSON 
             scores(0, 0, 0, 1) + "3 d                " + scores(0, 0, 0, 0) + "4 none             " +
             scores(0, 0, 0, 0) + "mean over classes  " + scores(mp, mr, mf, 6) + "weighted by support" +
             scores(wp, wr, wf, 6) + "all (accuracy)     " + scores(share, share, share, 6) +
+            fmt::format("expected calibration error of the probabilities {:.4f} (15 bins)\n", ece) +
             "\nlabel, predicted as  0  1  2  3  4\n"
             "0 a                  2  .  .  1  .\n"
             "1 b                  .  2  .  .  .\n"
@@ -344,7 +346,10 @@ TEST_CASE_FIXTURE(Judged, "the class report of counts by hand: printed, in JSON 
     CHECK(value("f1") == doctest::Approx(f));
     CHECK(value("support") == support);
   }
+  CHECK(std::stod(json.substr(json.find(R"("ece": )") + 7)) == doctest::Approx(ece));
   const std::string html = report.html();
+  CHECK(mentions(
+      html, fmt::format("<p>Expected calibration error of the probabilities: {:.4f} (15 bins)</p>", ece)));
   CHECK(mentions(html, {"<tr><td>0 a</td><td>0.6667</td><td>0.6667</td><td class=\"share\" style=\"--share: "
                         "66.7%\">0.6667</td><td>3</td></tr>",
                         fmt::format("<tr><td>mean over classes</td><td>{:.4f}</td><td>{:.4f}</td>", mp, mr),
@@ -390,7 +395,7 @@ TEST_CASE_FIXTURE(Judged,
   CHECK(lines[4].starts_with("6  "));  // the first of those with six
   CHECK(lines[5].starts_with("13 "));
   const auto heading = std::find(lines.begin(), lines.end(), "most often mistaken for another class:");
-  CHECK(heading - lines.begin() == 4 + 50 + 3 + 1);
+  CHECK(heading - lines.begin() == 4 + 50 + 3 + 1 + 1);
   CHECK(lines.end() - heading == 1 + 20);
   CHECK(heading[1] == "6       6 of     6 as 7");
   CHECK(heading[9] == "5       5 of     5 as 6");  // after eight with six

@@ -7,7 +7,7 @@ using namespace adj::test;
 
 namespace {
 
-const Metric& accuracy() { return metric_named("accuracy", Labels::classes, 3); }
+Metric accuracy() { return metric_named("accuracy", Labels::classes, 3); }
 
 /// Three runs of other lengths; the first two are complete.
 TrainingRecord record_of(int64_t runs = 3) {

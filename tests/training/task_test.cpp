@@ -78,16 +78,17 @@ TEST_CASE("the metrics of each kind of labels, their defaults, directions and bo
                 "accuracy or f1 for labels of 3 classes"},
                {Labels::classes,
                 2,
-                {"auc", "accuracy", "f1"},
-                {"ROC-AUC", "accuracy", "macro-F1"},
-                {"auc", "acc", "f1"},
-                "auc or accuracy or f1 for labels of 2 classes"},
+                {"auc", "accuracy", "f1", "pr-auc"},
+                {"ROC-AUC", "accuracy", "macro-F1", "average precision"},
+                {"auc", "acc", "f1", "pr_auc"},
+                "auc or accuracy or f1 or pr-auc for labels of 2 classes, or recall@precision=P, recall@K, "
+                "precision@K"},
                {Labels::several,
                 2,
-                {"auc", "f1"},
-                {"mean ROC-AUC", "micro-F1"},
-                {"auc", "f1"},
-                "auc or f1 for several labels"},
+                {"auc", "f1", "pr-auc"},
+                {"mean ROC-AUC", "micro-F1", "mean average precision"},
+                {"auc", "f1", "pr_auc"},
+                "auc or f1 or pr-auc for several labels"},
                {Labels::numbers,
                 2,
                 {"r2", "mae"},
@@ -117,12 +118,53 @@ TEST_CASE("the metrics of each kind of labels, their defaults, directions and bo
   CHECK(metric("auc", Labels::classes, y) == 0.5);
   CHECK(metric("accuracy", Labels::classes, y) == doctest::Approx(1.0 / 3.0));
   CHECK(metric("f1", Labels::classes, y) == doctest::Approx((0.5 + 0.0) / 2.0));
+  // The positives are first and third.
+  CHECK(metric("pr-auc", Labels::classes, y) == doctest::Approx((1.0 + 2.0 / 3.0) / 2.0));
+  CHECK(metric("recall@precision=0.7", Labels::classes, y) == 0.5);
+  CHECK(metric("recall@precision=0.6", Labels::classes, y) == 1.0);
+  CHECK(metric("recall@1", Labels::classes, y) == 0.5);
+  CHECK(metric("precision@2", Labels::classes, y) == 0.5);
   const Tensor t = Tensor::from(std::vector<float>{0, 1, 1, 0, 1, 1, 0, 0}, {4, 2});
   CHECK(metric("auc", Labels::several, t) == doctest::Approx((1.0 + 0.5) / 2.0));
   CHECK(metric("f1", Labels::several, t) == doctest::Approx(2.0 * 4 / (2.0 * 4 + 1 + 0)));
   CHECK(metric("mae", Labels::numbers, t) == doctest::Approx((0 + 1 + 0 + 2 + 2 + 1) / 6.0));
   CHECK(metric("r2", Labels::numbers, t) ==
         doctest::Approx((1 - 4.0 / (2.0 / 3.0) + 1 - 6.0 / (2.0 / 3.0)) / 2.0));
+  CHECK(metric("pr-auc", Labels::several, t) == doctest::Approx((1.0 + (0.5 + 2.0 / 3.0) / 2.0) / 2.0));
+}
+
+TEST_CASE("metrics with a number: names, columns, and what is no such number") {
+  const auto named = [](const char* text, int64_t classes = 2) {
+    return metric_named(text, Labels::classes, classes);
+  };
+  const std::tuple<const char*, const char*, const char*, const char*> cases[] = {
+      {"recall@precision=0.90", "recall@precision=0.9", "recall at precision 0.9", "recall_precision_0_9"},
+      {"recall@precision=1", "recall@precision=1", "recall at precision 1", "recall_precision_1"},
+      {"recall@50", "recall@50", "recall@50", "recall_50"},
+      {"precision@1000", "precision@1000", "precision@1000", "precision_1000"}};
+  for (const auto& [text, option, name, column] : cases) {
+    const Metric metric = named(text);
+    CHECK((metric.option == option && metric.name == name && metric.column == column));
+    CHECK((metric.higher_is_better && metric.low == 0.0 && metric.high == 1.0));
+    CHECK(higher_is_better(option) == true);
+    CHECK(mentions(error_of<UsageError>([&] { named(text, 3); }), "for labels of 3 classes, got"));
+  }
+  for (const char* text :
+       {"recall@precision=0", "recall@precision=1.1", "recall@precision=x", "recall@precision="})
+    CHECK(mentions(error_of<UsageError>([&] { named(text); }),
+                   {"--metric: expected recall@precision=P with P above 0, at most 1, got '", text}));
+  for (const char* text : {"recall@0", "recall@", "recall@p", "recall@-5", "recall@0.9"})
+    CHECK(mentions(error_of<UsageError>([&] { named(text); }),
+                   {"--metric: expected recall@K with K of 1 or more, or recall@precision=P, got '", text}));
+  CHECK(mentions(error_of<UsageError>([&] { named("precision@0"); }),
+                 "--metric: expected precision@K with K of 1 or more, got 'precision@0'"));
+  CHECK_FALSE(higher_is_better("recall@0"));
+  CHECK_FALSE(higher_is_better("recall"));
+  // More than there are to validate.
+  const std::vector<Split> splits{{ints({0, 1}), ints({0, 1, 2}), ints({0, 1})}};
+  const Examples examples = examples_of(Labels::classes, ints({0, 1, 0, 1}), 2, splits);
+  CHECK(mentions(error_of<DataError>([&] { (void)metric_for(examples, "f.h5", "precision@3", 0, 1); }),
+                 {"f.h5: splits/test: no precision@3 (precision_at: k is 3, expected 1 to 2"}));
 }
 
 TEST_CASE(
@@ -309,15 +351,27 @@ TEST_CASE("the choice of scaling is explained, and what it spoils is refused") {
   };
   CHECK(output_of(small_dataset(), std::nullopt) ==
         "features: rows divided by their sums (bag of words); --features-scaling none leaves them\n");
-  CHECK(output_of(dense([](int64_t i, int64_t) { return static_cast<float>(i % 3) - 1.0f; }), std::nullopt) ==
-        "features: unscaled (some are negative)\n");
-  CHECK(output_of(dense([](int64_t i, int64_t) { return 1.0f + static_cast<float>(i % 3); }), std::nullopt) ==
-        "features: unscaled (not a bag of words)\n");
-  CHECK(mentions(output_of(dense([](int64_t i, int64_t j) {
-                             return static_cast<float>(1 + i % 3) * (j == 0 ? 500.0f : 1.0f);
-                           }),
-                           std::nullopt),
-                 {"unscaled (not", "warning", "the largest value is 3 in one and 1.5e+03 in another"}));
+  Dataset people = dense([](int64_t i, int64_t j) { return static_cast<float>(j == 1 ? i % 2 : i % 3); });
+  CHECK(output_of(people, std::nullopt) ==
+        "features: 3 of 4 columns standardised (0, 2, 3); --features-scaling none leaves them\n");
+  people.feature_names = {"age", "member", "income", "score\n"};
+  for (const std::optional<Kind> how : {std::optional(Kind::real), {}})
+    CHECK(output_of(people, how) ==
+          "features: 3 of 4 columns standardised (age, income, score\\n); --features-scaling none leaves "
+          "them\n");
+  CHECK(output_of(small_dataset(), Kind::real) ==
+        "features: 0 of 40 columns standardised; --features-scaling none leaves them\n"
+        "warning: features: standard scaling makes sparse ones dense, 0 MB\n");
+  CHECK(output_of(dense([](int64_t, int64_t) { return 0.0f; }), std::nullopt) ==
+        "features: unscaled (all are 0)\n");
+  Dataset words = small_dataset();
+  words.x = Features(SparseMatrix::from_csr(2, 1 << 26, {0, 1, 2}, {0, 1}, {-1, 1500}));
+  CHECK(mentions(output_of(words, std::nullopt),
+                 {"features: unscaled (sparse; --features-scaling real makes them dense)\n", "warning",
+                  "the largest value is 1 in one and 1.5e+03 in another; --features-scaling real"}));
+  words.x = Features(Tensor::full({2, 3}, 0.5));
+  words.encoder.columns = {{.column = "note", .type = ColumnType::text, .columns = 3}};
+  CHECK(output_of(words, std::nullopt) == "features: unscaled (words and categories of a table)\n");
   CHECK(mentions(output_of(small_dataset(), Kind::standard),
                  {"standard scaling makes sparse ones dense, 0 MB"}));
   CHECK(output_of(dense([](int64_t i, int64_t) { return static_cast<float>(i); }), Kind::standard) == "");
