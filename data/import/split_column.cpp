@@ -35,8 +35,9 @@ class PassedOver {
 };
 
 SplitTable readable(SplitTable table) {
-  table.text.input.copies =
-      std::make_shared<const InputCopies>(std::initializer_list<std::string>{table.path});
+  if (!table.text.input.copies)  // or the pipe was read already
+    table.text.input.copies =
+        std::make_shared<const InputCopies>(std::initializer_list<std::string>{table.path});
   return table;
 }
 
@@ -50,7 +51,8 @@ SplitColumn::SplitColumn(const Dataset& data, const std::string& file, const Spl
       source_(table_.path, table_.text.input) {
   if (is_of_edges(data.task))
     data_fail(
-        "{}: task {}, whose splits are of edges, expected a random split: rows of a table are nodes or graphs",
+        "{}: task {}, whose splits are of edges, expected a random split: rows of a table are nodes or "
+        "graphs",
         excerpt(file), name_of(data.task));
   head_ = read_head(table_.path, table_.text, table.by_row, [&](const TableHead&, const auto& fields) {
     return !table.by_row && items_.find(std::string_view(fields[0])) >= 0;

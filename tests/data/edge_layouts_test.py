@@ -271,4 +271,4 @@ for text, says in (("a: b\nc d\n", "g.txt:2: no colon behind the node"), ("1 2\n
 refused(write("g.txt", "a: b c\nb: a c\n"), says="--layout neighbors")
 refused(write("g.txt", "a b c\nb c\n"), says="--layout neighbors")
 refused("g.txt", "--layout", "neighbors", "--header", "yes", status=2, says="--header: conflicts")
-refused("g.txt", "--layout", "lists", status=2, says="list, neighbors")
+refused("g.txt", "--layout", "lists", status=2, says="list or neighbors or matrix")
