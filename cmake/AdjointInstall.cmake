@@ -41,7 +41,7 @@ install(FILES "${PROJECT_BINARY_DIR}/adjointConfig.cmake" "${PROJECT_BINARY_DIR}
 # here also that of C.
 set(pc_libraries)
 if(library_type STREQUAL "STATIC_LIBRARY")
-  set(pc_libraries ${HDF5_C_LIBRARIES} ${METIS_LIBRARY} ${LibZip_LIBRARY} ${ZLIB_LIBRARIES} -lyaml-cpp -lprotobuf-lite)
+  set(pc_libraries ${HDF5_C_LIBRARIES} ${METIS_LIBRARY} ${LibZip_LIBRARY} ${ZLIB_LIBRARIES} ${SQLite3_LIBRARIES} -lyaml-cpp -lprotobuf-lite)
   if(ADJOINT_WITH_ONEDNN)
     list(APPEND pc_libraries ${OneDNN_LIBRARY})
   endif()

@@ -131,7 +131,7 @@ ImportedEdges edges_of(EdgeMatrix& matrix, const std::string& path, const EdgeLi
       std::all_of(matrix.values.begin(), matrix.values.end(), [](float v) { return v == 1.0f; });
   ImportedEdges edges(!ones && options.columns.weight != "none", options.drop_self_loops);
   for (size_t k = 0; k < matrix.rows.size(); ++k)
-    edges.append(matrix.rows[k], matrix.cols[k], matrix.values[k]);
+    edges.append(matrix.rows[k], matrix.cols[k], {.weight = matrix.values[k]});
   return edges;
 }
 
