@@ -173,7 +173,8 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
        {"task", Choice(&o.task, {kLabelledTasks.begin(), kLabelledTasks.end()}), "NAME",
         "node_class, node_multilabel, node_regression, graph_class or graph_regression (default: "
         "the dataset's)"},
-       {"outputs", &o.outputs, "N", "outputs per node or graph (0: from the labels)", true, IntegerRange{0, kMost}}},
+       {"outputs", &o.outputs, "N", "outputs per node or graph (0: from the labels)", true,
+        IntegerRange{0, kMost}}},
       "A model trained in PyG, as docs/pyg.md shows");
   std::vector<std::string> renamed;
   foreign.add_options()("rename", po::value(&renamed)->value_name("OURS=THEIRS"),
