@@ -17,15 +17,15 @@ int main(int argc, char** argv) {
     Run run(settings, task);
     while (run.next_run()) {
       const auto model = make_model<models::EdgeModel>(settings, task);
-      const auto adam = make_adam(*model, settings.run);
-      run.begin(*model, *adam);
+      const auto optimizer = make_optimizer(*model, settings.run);
+      run.begin(*model, *optimizer);
       const auto batches = edge_batches(run, edges, *model);
       Step step(*batches, [&](const EdgeStepBatch& batch) {
         const Var embeddings = batch.nodes.forward(model->encoder());
         Var loss =
             run.objective().loss_of_batch(model->outputs(embeddings, batch.edges, batch.attributes), batch.y);
         loss.backward();
-        adam->step();
+        optimizer->step();
         return loss;
       });
       for (auto& epoch : run.epochs(*batches))

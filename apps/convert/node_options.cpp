@@ -51,7 +51,8 @@ NodeFiles NodeOptions::files(bool named, std::optional<Task> edges) const {
   if (edges && !files.features.empty()) files.columns.label = "none";
   const bool labelled = edges || !files.labels.empty() || !files.features.empty();  // or a column of it
   if (files.task != Task::node_class && !labelled) usage_fail("--task: requires --labels or --features");
-  if (has_missing_labels_ && !labelled) usage_fail("--missing-labels: requires --labels, --features or --edge-label");
+  if (has_missing_labels_ && !labelled)
+    usage_fail("--missing-labels: requires --labels, --features or --edge-label");
   set_columns(files);
   if (files.headers != Header::find_out && !labelled && files.train.empty())
     usage_fail("--node-headers: requires --features, --labels or --train");
@@ -70,8 +71,7 @@ NodeFiles NodeOptions::files(bool named, std::optional<Task> edges) const {
     usage_fail("--train, --val, --test: expected all three or none");
   files.split = splits_->random();
   if (files.split && !files.train.empty()) usage_fail("--split: conflicts with --train, --val and --test");
-  if (splits_->stratified &&
-      (!labelled || files.task != Task::node_class || edges == Task::edge_regression))
+  if (splits_->stratified && (!labelled || files.task != Task::node_class || edges == Task::edge_regression))
     usage_fail("--stratified: requires labels and --task node_class or --edge-task edge_class");
   return files;
 }

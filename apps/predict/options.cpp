@@ -141,7 +141,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
        {"attention", &o.attention, "FILE",
         "write how much each node attends to each neighbour, a row for each edge and self-loop, a column for "
         "each "
-        "layer and head (GAT, GATv2, Transformer, AGNN): FILE.csv, FILE.jsonl or FILE.h5"},
+        "layer and head, to FILE.csv, FILE.jsonl or FILE.h5; of GAT, GATv2, Transformer and AGNN"},
        escape_formulas_option(o.escape_formulas),
        {"split", &o.split, "K", "split of the dataset on whose test nodes the metric is computed"},
        {"device", &o.device, "NAME", "cpu, cuda or cuda:1"},

@@ -1,7 +1,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/declared_counts.h>
-#include <adjoint/data/import/detail/edge_matrix.h>
 #include <adjoint/data/detail/labels.h>
+#include <adjoint/data/import/detail/edge_matrix.h>
 #include <adjoint/data/import/detail/list_reader.h>
 #include <adjoint/data/import/edge_list.h>
 

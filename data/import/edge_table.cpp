@@ -187,7 +187,8 @@ ItemTable EdgeTable::row_items(std::vector<std::string>& notes) {
     read_node_files(files, files_.text, numbers, alone, nullptr, notes);
   } else if (!table_.split.empty()) {
     alone.graph = Graph::from_coo(count, none, none);
-    alone.splits = {split_by_column(alone, path(), {table_.path, table_.split, "", true, header, files_.text}, notes)};
+    alone.splits = {
+        split_by_column(alone, path(), {table_.path, table_.split, "", true, header, files_.text}, notes)};
   }
   ItemTable items = std::move(static_cast<ItemTable&>(alone));
   if (!table_.time.empty())

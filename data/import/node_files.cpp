@@ -258,8 +258,8 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
   } else if (!files.split_column.empty()) {
     Dataset named = data;
     NodeIds(ids).move_to(named);
-    const SplitTable column{files.features, files.split_column, files.columns.id, files.features_by_row,
-                            files.headers, text};
+    const SplitTable column{files.features,        files.split_column, files.columns.id,
+                            files.features_by_row, files.headers,      text};
     data.splits = {split_by_column(named, files.features, column, notes)};
   } else if (files.split) {
     data.splits = files.split->draw(data, labels.empty() ? "split" : labels);

@@ -146,7 +146,9 @@ void NodeType::read_table(ItemTable& items, std::vector<std::string>& notes) {
     notes.push_back(rows_->note());
   } else if (plain) {
     ids_->move_to(alone);
-    alone.splits = {split_by_column(alone, table_.path, {table_.path, table_.split, joined_ ? "" : table_.id, joined_, rows_->has_header() ? Header::yes : Header::no, files_.text},
+    alone.splits = {split_by_column(alone, table_.path,
+                                    {table_.path, table_.split, joined_ ? "" : table_.id, joined_,
+                                     rows_->has_header() ? Header::yes : Header::no, files_.text},
                                     notes)};
     alone.use_first_split();
   } else {

@@ -89,7 +89,7 @@ TEST_CASE("batches of quantised features train and evaluate like dense features 
 
 TEST_CASE("a checkpoint keeps bits and ranges for prediction and resuming, and refuses others") {
   const Bench bench;
-  const Words bits{"--features-bits", "3"};
+  const Words bits{"--features-bits", "3", "--features-scaling", "none"};
   const std::string predicted = bench.folder.file("p.csv"), again = bench.folder.file("q.csv"),
                     h5 = bench.folder.file("q.h5");
   const Outcome outcome = succeeds(bench.train(

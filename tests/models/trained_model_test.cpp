@@ -319,7 +319,7 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint with damaged facts or tensors is refus
           c.program = "train";
         }).starts_with("attribute program: written by train, expected train_gcn or "));
   const std::tuple<const char*, const char*, const char*> facts[] = {
-      {"task", "nodes", "facts@task: 'nodes', expected a task of nodes, graphs or links"},
+      {"task", "nodes", "facts@task: 'nodes', expected a task of nodes, graphs, edges or links"},
       {"task", "link", "facts@task: 'link', which train_gcn does not train"},
       {"task", "graph_regression", "facts@task: 'graph_regression', which train_gcn does not train"},
       {"task", "node_class", ""},

@@ -223,11 +223,11 @@ TEST_CASE_FIXTURE(
   const std::string page = contents_of(o.report);
   const RunResult& result = p.results()[0];
   for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
-           {"program", "train_gcn"},
+           {"program", "train_gcn 0.1.0"},
            {"device", "cpu"},
            {"nodes", "120"},
-           {"edges", fmt::format("{}", p.data.graph.num_edges())},
-           {"features", "40"},
+           {"edges", fmt::format("{}, undirected", p.data.graph.num_edges())},
+           {"features", "40 columns"},
            {"test accuracy", fmt::format("{:.4g}", result.test_metric)},
            {"validation accuracy", fmt::format("{:.4g}", result.val_metric)},
            {"best epoch", fmt::format("{} of 4", result.best_epoch)}})
