@@ -296,8 +296,9 @@ void expect_one_kind(const std::string& path, const ListLayout& layout) {
   const EdgeColumns& columns = layout.columns;
   const auto name = [&](int64_t column) { return excerpt(layout.head.first[static_cast<size_t>(column)]); };
   const std::string place = fmt::format("{}:{}", excerpt(path), layout.head.format.first_line);
-  const std::string choice = fmt::format("(--source \"{}\" --target \"{}\" takes all as one)",
-                                         name(columns.source), name(columns.target));
+  const std::string choice =
+      fmt::format("(--source \"{}\" --target \"{}\" takes all as one; convert tables keeps the kinds)",
+                  name(columns.source), name(columns.target));
   if (columns.relation >= 0)
     data_fail("{}: column \"{}\" says that edges are of several kinds, expected one kind {}", place,
               name(columns.relation), choice);

@@ -64,8 +64,8 @@ void add_dense(EdgeMatrix& matrix, const Tensor& values, bool transposed) {
 void read_npy(const std::string& path, EdgeMatrix& matrix) {
   constexpr size_t kPiece = size_t{1} << 18;
   std::ifstream stream(path, std::ios::binary);
-  const auto read = [&](char* to, size_t bytes) {
-    stream.read(to, static_cast<std::streamsize>(bytes));
+  const auto read = [&](char* buffer, size_t bytes) {
+    stream.read(buffer, static_cast<std::streamsize>(bytes));
     if (static_cast<size_t>(stream.gcount()) < bytes) data_fail("truncated");
   };
   try {

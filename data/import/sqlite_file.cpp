@@ -144,7 +144,7 @@ SqliteFile::SqliteFile(const std::string& file) : file_(file) {
 SqliteFile::~SqliteFile() { sqlite3_close(database_); }
 
 void SqliteFile::fail_with(const std::string& path, int code) {
-  const std::string said = database_ != nullptr ? sqlite3_errmsg(database_) : sqlite3_errstr(code);
+  const std::string message = database_ != nullptr ? sqlite3_errmsg(database_) : sqlite3_errstr(code);
   switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -157,9 +157,9 @@ void SqliteFile::fail_with(const std::string& path, int code) {
           excerpt(path));
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      data_fail("{}: a damaged SQLite file: {}", excerpt(path), said);
+      data_fail("{}: a damaged SQLite file: {}", excerpt(path), message);
     default:
-      data_fail("{}: {}", excerpt(path), said);
+      data_fail("{}: {}", excerpt(path), message);
   }
 }
 
@@ -187,10 +187,10 @@ void SqliteFile::write_csv(const std::string& path, const std::string& rows,
   const bool query = code == SQLITE_ERROR && is_query(rows);
   if (query) code = sqlite3_prepare_v2(database_, rows.c_str(), -1, &prepared, &rest);
   const Statement statement(prepared, sqlite3_finalize);
-  if (const std::string said = sqlite3_errmsg(database_);
-      code == SQLITE_ERROR && said.starts_with("no such table")) {
+  if (const std::string message = sqlite3_errmsg(database_);
+      code == SQLITE_ERROR && message.starts_with("no such table")) {
     const std::string known = tables();
-    data_fail("{}: {}, expected {}", excerpt(path), said,
+    data_fail("{}: {}, expected {}", excerpt(path), message,
               known.empty() ? "a file with tables" : "one of " + known);
   }
   if (code != SQLITE_OK) fail_with(path, code);

@@ -36,8 +36,8 @@ def write(name, text):
 
 
 def names(group, path):
-    text, at = group[path][:].tobytes(), group[path + "_offsets"][:]
-    return [text[a:b].decode() for a, b in zip(at, at[1:])]
+    text, ends = group[path][:].tobytes(), group[path + "_offsets"][:]
+    return [text[a:b].decode() for a, b in zip(ends, ends[1:])]
 
 
 def micro(text):

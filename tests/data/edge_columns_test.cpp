@@ -133,7 +133,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "edges or nodes of several kinds are refused, unles
   CHECK(refused(triples) ==
         "edges:1: column \"relation\" says that edges are of several kinds, expected one kind (--source "
         "\"head\" "
-        "--target \"tail\" takes all as one)");
+        "--target \"tail\" takes all as one; convert tables keeps the kinds)");
   CHECK(edges_of(import(triples, {.columns = {.source = "head", .target = "tail"}})) ==
         Pairs{{"aspirin", "pain"}, {"pain", "flu"}});
   CHECK(says(refused("aspirin\ttreats\tpain\npain\tsymptom of\tflu\n"), "edges:1: 3 columns, of which…"));
@@ -143,7 +143,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "edges or nodes of several kinds are refused, unles
   CHECK(refused(users) ==
         "edges:1: columns \"userId\" and \"movieId\" may be ids of two kinds of nodes, expected ids of one "
         "kind "
-        "(--source \"userId\" --target \"movieId\" takes all as one)");
+        "(--source \"userId\" --target \"movieId\" takes all as one; convert tables keeps the kinds)");
   CHECK(says(refused("user,item\n1,1\n2,1\n"), "edges:1: columns \"user\" and \"item\" may be…"));
   CHECK(says(refused("userId,movieId\nann,heat\nbob,heat\n"), "edges:1: columns \"userId\"…"));
   CHECK(edges_of(import("node_id\tnode_id\n1\t2\n2\t1\n")) == Pairs{{"1", "2"}, {"2", "1"}});

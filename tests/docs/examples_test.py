@@ -111,6 +111,7 @@ const FeatureScaling& scaling, FeatureScaling::Kind kind, Task task, const Tenso
 const Tensor& order, const Tensor& rows, const Tensor& nodes, const Tensor& offsets, const Tensor& which, const Tensor& labels,
 const Tensor& src, const Tensor& dst, const Tensor& y, const Tensor& w, const Tensor& hot, const Var& logits, const Var& out, const Var& h,
 const Var& e, const Var& x_src, const Var& x_dst, const std::vector<std::string>& names, int bits, int64_t n, int64_t k, int64_t count,
+const std::vector<int32_t>& columns,
 size_t layers, float p, const LinkSplit& split, Generator& generator, Stream& reader, Stream& writer, nn::Module& module, nn::Module& model,
 const std::function<void(int64_t, const Tensor&)>& f, const std::function<double(int64_t)>& schedule, optim::Plateau& plateau,
 optim::Adam& adam, double loss, training::TrainingState& state, int64_t epoch, const models::Checkpoint& checkpoint,
@@ -126,7 +127,7 @@ OTHERWISE = {  # words that mean something else where a quotation begins so
 }
 MEMBERS = {  # of what the text has named before: how such a quotation begins, and how in C++
     "gather(": "file_rows.gather(", "for_blocks(": "file_rows.for_blocks(", "rows(": "features.rows(", "to(": "features.to(",
-    "fit(bits": "FeatureQuantization::fit(bits", "fit(kind": "FeatureScaling::fit(kind", "apply(": "scaling.apply(",
+    "fit(bits": "FeatureQuantization::fit(bits", "restricted(": "scaling.restricted(", "fit(kind": "FeatureScaling::fit(kind", "apply(": "scaling.apply(",
     "predict(": "trained.predict(", "embeddings(": "trained.embeddings(", "attention(": "trained.attention(",
     "Module::to(": "module.to(", "nn::GATConv({": "nn::Model<nn::GATConv> conv({",
 }
