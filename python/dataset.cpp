@@ -178,12 +178,12 @@ the CPU or a GPU: writes to the array change the dataset. The arrays of a datase
           "node_ids", [](const Dataset& d) { return to_array(d.node_ids, true); },
           "int64 [N], if nodes have other integers for names than their numbers; else None.")
       .def_prop_ro("node_names", &node_names_of, "A list of str, if nodes have such names; else None.")
-      .def_prop_ro("graph_offsets", array_of(&Dataset::graph_offsets, true))
-      .def_prop_ro("part", array_of(&Dataset::part, true))
+      .def_prop_ro("graph_offsets", array_of<Dataset>(&Dataset::graph_offsets, true))
+      .def_prop_ro("part", array_of<Dataset>(&Dataset::part, true))
       .def_prop_ro("num_splits", [](const Dataset& d) { return d.splits.size(); })
-      .def_prop_ro("train", array_of(&Dataset::train, true))
-      .def_prop_ro("val", array_of(&Dataset::val, true))
-      .def_prop_ro("test", array_of(&Dataset::test, true))
+      .def_prop_ro("train", array_of<Dataset>(&Dataset::train, true))
+      .def_prop_ro("val", array_of<Dataset>(&Dataset::val, true))
+      .def_prop_ro("test", array_of<Dataset>(&Dataset::test, true))
       .def("use_split", &Dataset::use_split, nb::arg("k"))
       .def(
           "partition",
