@@ -89,7 +89,14 @@ std::vector<std::string> draw_splits(const RandomSplits& random, const std::stri
   return notes;
 }
 
-/// One type of nodes and edges is a graph, unless edges have what a graph's do not.
+/// Whether a graph holds all that the nodes and edges of the only types have: labels and splits of both need
+/// types.
+bool is_graph(const ItemTable& nodes, const ItemTable& edges) {
+  if (!edges.y && edges.splits.empty()) return true;
+  return edges.y && edges.task != Task::node_multilabel && nodes.task == Task::none && nodes.splits.empty();
+}
+
+/// One type of nodes and edges is a graph, if that holds all.
 std::variant<Dataset, TypedDataset> import(const Format& format, const std::string& input) {
   if (!format.import_any) return format.import(input);
   std::variant<Dataset, TypedDataset> any = format.import_any(input);
@@ -97,7 +104,7 @@ std::variant<Dataset, TypedDataset> import(const Format& format, const std::stri
   auto& data = std::get<TypedDataset>(any);
   if (data.nodes.size() > 1 || data.edges.size() > 1) return any;
   const auto& [type, edges] = *data.edges.begin();
-  if (edges.y || !edges.splits.empty()) return any;
+  if (!is_graph(data.nodes.begin()->second, edges)) return any;
   return data.homogeneous(type);
 }
 

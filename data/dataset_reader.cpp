@@ -45,16 +45,7 @@ Dataset detail::DatasetReader::read() {
   check_nodes(count_edges());
   read_graphs();
   read_edges();
-  read_features();
-  read_feature_names();
-  read_encoder();
-  read_labels();
-  read_class_names();
-  read_nodes();
-  read_splits();
-  number_edges();
-  remove_invalid();
-  problems_.finish();
+  read_contents();
   return std::move(data_);
 }
 
@@ -74,6 +65,11 @@ ItemTable detail::DatasetReader::read_items(int64_t edges) {
   if (file_.has_attribute("", "task")) problems_.attempt("attribute task", [&] { read_task(); });
   problems_.attempt("attribute num_classes", [&] { read_classes(); });
   check_nodes(edges);
+  read_contents();
+  return std::move(static_cast<ItemTable&>(data_));
+}
+
+void detail::DatasetReader::read_contents() {
   read_features();
   read_feature_names();
   read_encoder();
@@ -81,9 +77,9 @@ ItemTable detail::DatasetReader::read_items(int64_t edges) {
   read_class_names();
   read_nodes();
   read_splits();
+  number_edges(data_);
   remove_invalid();
   problems_.finish();
-  return std::move(static_cast<ItemTable&>(data_));
 }
 
 void detail::DatasetReader::remove_invalid() {

@@ -45,15 +45,15 @@ void DatasetReader::read_edges() {
   data_.graph = Graph::from_coo(*nodes_, src, dst, weight, attributes);
 }
 
-void DatasetReader::number_edges() {
-  const Tensor listed = data_.graph ? data_.graph.input_order() : Tensor();  // of each edge number
+void number_edges(Dataset& data) {
+  const Tensor listed = data.graph ? data.graph.input_order() : Tensor();  // of each edge number
   if (!listed) return;
-  if (data_.edge_y) data_.edge_y = gather_edges(data_.edge_y, listed);
-  if (!of_edges()) return;
+  if (data.edge_y) data.edge_y = gather_edges(data.edge_y, listed);
+  if (!is_of_edges(data.task)) return;
   const Tensor number = inverse_order(listed);
-  for (Split& split : data_.splits)
+  for (Split& split : data.splits)
     for (Tensor* part : {&split.train, &split.val, &split.test}) *part = gather_edges(number, *part);
-  data_.use_first_split();
+  data.use_first_split();
 }
 
 void DatasetReader::check_graphs_apart(const Tensor& src, const Tensor& dst) {

@@ -1,3 +1,4 @@
+#include <adjoint/data/detail/dataset_reader.h>
 #include <adjoint/data/typed_dataset.h>
 
 #include <fmt/ranges.h>
@@ -47,6 +48,15 @@ Dataset TypedDataset::homogeneous(const EdgeType& type) const {
   data.attr_encoder = items.encoder;
   data.graph = Graph::from_coo(num_nodes(type.src), index.src, index.dst, weight, attributes);
   data.undirected = data.graph.is_symmetric();
+  if (items.y && data.task == Task::none && items.task != Task::node_multilabel) {
+    data.task = items.task == Task::node_class ? Task::edge_class : Task::edge_regression;
+    data.classes = items.classes;
+    data.class_names = items.class_names;
+    data.edge_y = items.y;
+    data.unlabelled = items.unlabelled;
+    data.splits = items.splits;
+    detail::number_edges(data);
+  }
   data.use_first_split();
   return data;
 }

@@ -25,7 +25,8 @@ struct TypedDataset {
   TypedDataset to(Device device) const;
 
   /// The graph of one type of edges between nodes of one type, with their items. Labels and splits are those
-  /// of the nodes. Throws adj::Error for edges between different types.
+  /// of the nodes; if these have no task, classes or targets of the edges. Throws adj::Error for edges
+  /// between different types.
   Dataset homogeneous(const EdgeType& type) const;
   /// The types of edges called `name`, or, as "person:knows:person", that type. Throws adj::Error listing the
   /// types if there is none, or more than one.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include <fmt/ranges.h>
 
@@ -137,6 +138,18 @@ TypedDataset single_type(Dataset data) {
     attributes.erase(times);
   }
   if (const auto attr = attributes.find("attr"); attr != attributes.end()) items.x = Features(attr->second);
+  if (is_of_edges(data.task)) {
+    items.task = data.task == Task::edge_class ? Task::node_class : Task::node_regression;
+    items.classes = std::exchange(data.classes, 0);
+    items.class_names = std::exchange(data.class_names, {});
+    items.y = data.edge_y;
+    items.unlabelled = std::exchange(data.unlabelled, 0);
+    items.splits = std::exchange(data.splits, {});
+    items.train = std::exchange(data.train, {});
+    items.val = std::exchange(data.val, {});
+    items.test = std::exchange(data.test, {});
+    data.task = Task::none;
+  }
   items.feature_names = data.attr_names;
   items.encoder = data.attr_encoder;
   if (data.graph.edge_weight()) attributes.emplace("weight", data.graph.edge_weight());

@@ -17,6 +17,9 @@ int64_t read_version(const H5Reader& file, Problems& problems);
 /// Its name, else that of the file.
 std::string read_dataset_name(const H5Reader& file);
 
+/// Takes labels and splits of edges from the order of the list that the graph was made from to edge numbers.
+void number_edges(Dataset& data);
+
 /// Reads a file of the schema in parts, each with its own source file: data/dataset_header.cpp, _structure,
 /// _features, _labels, _nodes and _splits. A part throws at the first problem; or, with a list for problems,
 /// records it and continues with what is valid in the earlier parts.
@@ -40,6 +43,8 @@ class DatasetReader {
  private:
   void read_header();
   ItemTable read_items(int64_t edges);
+  /// All that belongs to the items, after their number is known.
+  void read_contents();
   /// Removes what has a problem, but was needed to find others.
   void remove_invalid();
   void read_task();
@@ -52,8 +57,6 @@ class DatasetReader {
   void read_graphs();
   void read_edges();
   void check_graphs_apart(const Tensor& src, const Tensor& dst);
-  /// Labels and splits of edges from the file's order to edge numbers.
-  void number_edges();
 
   void read_features();
   void leave_features(bool sparse);

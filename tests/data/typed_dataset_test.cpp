@@ -166,3 +166,37 @@ TEST_CASE("a typed dataset moves to a device with all that it has") {
     CHECK(data.graph.edge_attr(kWrites, "weight").device() == device);
   }
 }
+
+TEST_CASE("labels of edges stay with their edges, as a graph and as one type") {
+  const TemporaryDirectory folder;
+  TypedDataset typed = library();
+  typed.nodes.at("paper").task = Task::none;
+  ItemTable& cites = typed.edges.at(kCites);  // 2 to 0, 1 to 2
+  cites.task = Task::node_class;
+  cites.classes = 2;
+  cites.y = Tensor::from(Ints{1, 0});
+  cites.splits = {{Tensor::from(Ints{1}), Tensor::from(Ints{0}), Tensor::from(Ints{0})}};
+  const EdgeType backward{"paper", "cited", "paper"};  // not in the order of edge numbers
+  typed.graph = HeteroGraph(
+      {{"author", 2}, {"paper", 3}},
+      {{backward, {Relation::from_coo(3, 3, Tensor::from(Ints{1, 2}), Tensor::from(Ints{2, 0})), {}}}});
+  typed.edges = {{backward, cites}};
+  const Dataset graph = typed.homogeneous(backward);
+  CHECK(graph.task == Task::edge_class);
+  // Edge 0 goes to node 0, edge 1 to node 2.
+  CHECK(graph.graph.edge_index().dst.to_vector<int32_t>() == Ints{0, 2});
+  CHECK(graph.edge_y.to_vector<int32_t>() == Ints{0, 1});
+  CHECK(graph.train.to_vector<int32_t>() == Ints{0});
+
+  Dataset data = graph;
+  data.splits.clear();
+  const std::string path = folder.file("edges.h5");
+  save_dataset(data, path);
+  const TypedDataset read = load_typed_dataset(path);
+  const ItemTable& items = read.edges.at({"node", "edge", "node"});
+  CHECK(read.nodes.at("node").task == Task::none);
+  CHECK(items.task == Task::node_class);
+  CHECK(items.y.to_vector<int32_t>() == Ints{0, 1});
+  save_typed_dataset(read, folder.file("typed.h5"));
+  CHECK(check_typed_dataset(folder.file("typed.h5")).problems.empty());
+}
