@@ -11,12 +11,6 @@ namespace adj::apps {
 
 namespace {
 
-std::vector<std::string> items_of(const std::string& list) {
-  std::vector<std::string> items;
-  for (FieldCursor cursor(list, Separator::comma); cursor.next();) items.emplace_back(cursor.field());
-  return items;
-}
-
 /// "zip=hash:64".
 ColumnChoice chosen_type(const std::string& item) {
   try {
@@ -27,6 +21,12 @@ ColumnChoice chosen_type(const std::string& item) {
 }
 
 }  // namespace
+
+std::vector<std::string> items_of(const std::string& list) {
+  std::vector<std::string> items;
+  for (FieldCursor cursor(list, Separator::comma); cursor.next();) items.emplace_back(cursor.field());
+  return items;
+}
 
 Header header_of(const char* option, const std::string& text) {
   if (text == "auto") return Header::find_out;

@@ -39,6 +39,8 @@ class NodeOptions {
   bool has_missing_labels_ = false;
 };
 
+/// The items of a list with commas, which may be quoted.
+std::vector<std::string> items_of(const std::string& list);
 /// auto, yes or no. Throws UsageError.
 Header header_of(const char* option, const std::string& text);
 

@@ -1,11 +1,11 @@
 #include "../common/command_line.h"
 #include "formats.h"
 #include "like_file.h"
+#include "node_options.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/data/import/typed_tables.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <set>
 
@@ -27,6 +27,7 @@ struct EntryOption {
 
 struct Arguments {
   Words nodes, edges;
+  TextOptions text;
   std::string header = "auto", like, graphs;
   std::vector<EntryOption> entries = {
       {"id", "COLUMN", "nodes: column of ids (default: id, node or node_id, else the first)"},
@@ -56,17 +57,6 @@ struct Arguments {
   Words notes;
 };
 
-Words items_in(const std::string& list) {
-  Words items;
-  for (FieldCursor cursor(list, Separator::comma); cursor.next();) items.emplace_back(cursor.field());
-  return items;
-}
-
-std::string file_stem(const std::string& path) {
-  const std::string file = std::filesystem::path(path).filename().string();
-  return file.substr(0, std::max<size_t>(file.find('.'), 1));
-}
-
 /// The type before the first =, or nothing.
 std::pair<std::string, std::string> typed(const std::string& word) {
   const size_t equals = word.find('=');
@@ -75,7 +65,7 @@ std::pair<std::string, std::string> typed(const std::string& word) {
 }
 
 std::string name_in(const EdgeTableFile& table) {
-  return table.type.name.empty() ? file_stem(table.path) : table.type.name;
+  return table.type.name.empty() ? table_name(table.path) : table.type.name;
 }
 
 template <class Table>
@@ -90,7 +80,7 @@ void set_option(const EntryOption& option, const std::string& word, TableFiles& 
   const auto [type, value] = typed(word);
   const std::string place = fmt::format("--{}", option.name);
   if (files.graphs && type == "graphs" && has_entry<NodeTableFile>(option.name)) {
-    (void)set_entry(*files.graphs, option.name, items_in(value), place);
+    (void)set_entry(*files.graphs, option.name, items_of(value), place);
     return;
   }
   if (std::string_view(option.name) == "graph" && type.empty()) {
@@ -100,20 +90,20 @@ void set_option(const EntryOption& option, const std::string& word, TableFiles& 
   }
   for (NodeTableFile& table : files.nodes)
     if (!type.empty() && table.type == type && has_entry<NodeTableFile>(option.name)) {
-      (void)set_entry(table, option.name, items_in(value), place);
+      (void)set_entry(table, option.name, items_of(value), place);
       return;
     }
   for (EdgeTableFile& table : files.edges)
     if (!type.empty() && (name_in(table) == type || text_of(table.type) == type) &&
         has_entry<EdgeTableFile>(option.name)) {
-      (void)set_entry(table, option.name, items_in(value), place);
+      (void)set_entry(table, option.name, items_of(value), place);
       return;
     }
   Words known;
   const bool of_nodes = has_entry<NodeTableFile>(option.name);
   for (const NodeTableFile& table : files.nodes) known.push_back(table.type);
   if (of_nodes && known.size() == 1) {
-    (void)set_entry(files.nodes[0], option.name, items_in(word), place);
+    (void)set_entry(files.nodes[0], option.name, items_of(word), place);
     return;
   }
   if (!of_nodes) known.clear();
@@ -121,7 +111,7 @@ void set_option(const EntryOption& option, const std::string& word, TableFiles& 
     if (has_entry<EdgeTableFile>(option.name)) known.push_back(name_in(table));
   const bool of_edges = has_entry<EdgeTableFile>(option.name) && (!of_nodes || files.nodes.empty());
   if (of_edges && files.edges.size() == 1) {
-    (void)set_entry(files.edges[0], option.name, items_in(word), place);
+    (void)set_entry(files.edges[0], option.name, items_of(word), place);
     return;
   }
   if (known.empty()) usage_fail("--{}: requires a table of nodes (--nodes)", option.name);
@@ -134,7 +124,7 @@ TableFiles tables_in(const Arguments& arguments) {
   for (const std::string& word : arguments.nodes) {
     const auto [type, path] = typed(word);
     NodeTableFile table;
-    table.type = type.empty() ? file_stem(path) : type;
+    table.type = type.empty() ? table_name(path) : type;
     table.path = path;
     files.nodes.push_back(std::move(table));
   }
@@ -194,7 +184,14 @@ std::variant<Dataset, TypedDataset> import_all(const std::string& input, Argumen
         usage_fail("--{}: expected in {}, which describes the tables", option.name, excerpt(input));
       set_option(option, word, files);
     }
-  if (arguments.header != "auto") files.header = arguments.header == "yes" ? Header::yes : Header::no;
+  if (described && (arguments.text.any() || arguments.header != "auto"))
+    usage_fail(
+        "--separator, --decimal, --encoding, --comment, --header: expected in {}, which describes the tables",
+        excerpt(input));
+  if (!described) {
+    files.text = arguments.text.format();
+    files.header = header_of("header", arguments.header);
+  }
   files.split = arguments.splits->random();
   if (!arguments.like.empty()) set_like(arguments.like, files);
   arguments.notes.clear();
@@ -234,6 +231,7 @@ Format tables_format(std::shared_ptr<const SplitOptions> splits) {
       "for many graphs: table of their labels and splits; its type for the options above is graphs");
   add("like", po::value(&arguments->like)->value_name("FILE"),
       "a dataset or trained model: columns, categories and values for gaps of each type as there");
+  arguments->text.add_to(format.options, "of all tables");
   add("header", with_default(arguments->header), "whether tables have headers: auto, yes or no");
   format.input_is_optional = true;
   format.draws_splits = true;

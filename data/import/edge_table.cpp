@@ -1,8 +1,8 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/labels.h>
 #include <adjoint/data/detail/names.h>
+#include <adjoint/data/import/detail/edge_table.h>
 #include <adjoint/data/import/detail/item_times.h>
-#include <adjoint/data/import/detail/typed_reader.h>
 #include <adjoint/data/import/imported_edges.h>
 #include <adjoint/data/import/split_table.h>
 
@@ -82,7 +82,6 @@ void EdgeTable::read_ends(NodeTypes& types) {
   const bool weighted = columns_.weight >= 0;
   std::unordered_map<std::string, int32_t> numbers;  // of relations
   TextSource& source = rows_.source();
-  const auto is_none = [](std::string_view id) { return id.size() <= 4 && (is_missing(id) || id == "\\N"); };
   const auto fail_missing = [&](std::string_view field, int64_t line, int64_t column) {
     source.fail(line, "\"{}\" in {}, expected {} (missing-ids: drop passes over such lines)", excerpt(field),
                 column_text(column, rows_.names()),
@@ -103,7 +102,7 @@ void EdgeTable::read_ends(NodeTypes& types) {
           bool dropped = false;
           for (const auto& [slot, column] :
                {std::pair{0, columns_.source}, {1, columns_.target}, {2, relation_}}) {
-            if (column < 0 || !is_none(field[slot])) continue;
+            if (column < 0 || !is_missing_id(field[slot])) continue;
             if (table_.missing_ids == MissingIds::keep && !field[slot].empty()) continue;
             if (table_.missing_ids != MissingIds::drop) fail_missing(field[slot], line, column);
             dropped = true;

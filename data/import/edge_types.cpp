@@ -1,9 +1,8 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/names.h>
-#include <adjoint/data/import/detail/typed_reader.h>
+#include <adjoint/data/import/detail/edge_table.h>
 
 #include <algorithm>
-#include <filesystem>
 
 namespace adj {
 
@@ -30,11 +29,6 @@ std::string neo4j_group(const std::string& name) {
   const size_t begin = name.find('(');
   if (name.find("_ID(") == std::string::npos || !name.ends_with(')')) return "";
   return name.substr(begin + 1, name.size() - begin - 2);
-}
-
-std::string stem(const std::string& path) {
-  const std::string file = std::filesystem::path(path).filename().string();
-  return file.substr(0, std::max<size_t>(file.find('.'), 1));
 }
 
 }  // namespace
@@ -76,7 +70,7 @@ std::vector<std::string> EdgeTable::types_named(int64_t column, const NodeTypes&
 
 void EdgeTable::find_types(const NodeTypes& types) {
   type_ = table_.type;
-  if (type_.name.empty()) type_.name = stem(table_.path);
+  if (type_.name.empty()) type_.name = table_name(table_.path);
   std::vector<std::string> declared;
   for (const auto& [type, nodes] : types)
     if (nodes.is_declared()) declared.push_back(type);

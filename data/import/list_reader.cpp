@@ -83,9 +83,6 @@ class ListReader {
     return false;
   }
 
-  static bool is_missing_id(std::string_view field) {
-    return field.size() <= 4 && (is_missing(field) || field == "\\N");
-  }
   [[noreturn]] void fail_missing(std::string_view field, int64_t line, int64_t column) const {
     source_.fail(line, "{} in {}, expected the id of a node (--missing-ids drop passes over such lines{})",
                  field.empty() ? "nothing" : fmt::format("\"{}\"", excerpt(field)), called(column),

@@ -1,7 +1,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/import/detail/item_times.h>
-#include <adjoint/data/import/detail/typed_reader.h>
+#include <adjoint/data/import/detail/node_type.h>
 #include <adjoint/data/import/split_table.h>
 
 #include <algorithm>
@@ -14,9 +14,6 @@ Graph without_edges(int64_t nodes) {
   const Tensor none = Tensor::empty({0}, DType::i32);
   return Graph::from_coo(nodes, none, none);
 }
-
-/// As is_missing(), and \N of databases.
-bool is_missing_id(std::string_view field) { return is_missing(field) || field == "\\N"; }
 
 }  // namespace
 
@@ -83,7 +80,7 @@ void NodeType::read_ids() {
     std::string both;
     for (size_t k = 0; k < block.lines.size(); ++k) {
       std::string_view id = block.fields[2 * k];
-      if (id.empty() || is_missing_id(id))
+      if (is_missing_id(id))
         source.fail(block.lines[k], "\"{}\" in {}, expected the id of a node", excerpt(id), column);
       source.expect_utf8(block.lines[k], id);
       if (joined_) id = both = joined(block.fields[2 * k + 1], id);

@@ -1,15 +1,23 @@
 #include <adjoint/core/text.h>
-#include <adjoint/data/import/detail/typed_reader.h>
+#include <adjoint/data/import/detail/edge_table.h>
 #include <adjoint/data/import/typed_tables.h>
 #include <adjoint/data/reordered.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <numeric>
 
 #include <fmt/ranges.h>
 
 namespace adj {
+
+std::string table_name(const std::string& path) {
+  const std::string whole = input_file(path), rows = path.substr(whole.size());
+  if (!rows.empty() && rows.find(' ') == std::string::npos) return rows.substr(1);
+  const std::string file = std::filesystem::path(whole).filename().string();
+  return file.substr(0, std::max<size_t>(file.find('.'), 1));
+}
 
 std::vector<std::string> TableFiles::paths() const {
   std::vector<std::string> all;

@@ -49,6 +49,9 @@ struct EdgeTableFile : ItemColumns {
   bool undirected = false;
 };
 
+/// The name of a table by its path: of a file before the first dot, of a table in an SQLite file the table's.
+std::string table_name(const std::string& path);
+
 /// Tables of a typed dataset.
 struct TableFiles {
   std::string name = {};

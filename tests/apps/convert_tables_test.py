@@ -3,6 +3,7 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import tempfile
 from datetime import datetime, timezone
@@ -258,14 +259,47 @@ def test_single_type():
     expect(run("convert", "edges", "j.csv", "x.h5", "--features", "k.csv", status=1), "k.csv:2: a node in 2 parts")
     # Labels of edges stay with their type.
     write("l.csv", "source,target,kind,part\np1,p2,good,train\np2,p3,bad,val\np3,p4,good,test\np4,p5,,\n")
-    run("convert", "tables", "l.h5", "--edges", "person:trusts:person=l.csv", "--label", "trusts=kind",
-        "--split-column", "trusts=part")
+    words = ["--edges", "person:trusts:person=l.csv", "--label", "trusts=kind", "--split-column", "trusts=part"]
+    write("o.csv", "source,target\np1,p5\n")
+    run("convert", "tables", "l.h5", *words, "--edges", "person:knows:person=o.csv")
     with h5py.File("l.h5") as f:
         trusts = f["edges/trusts"]
         assert trusts.attrs["task"] == "edge_class" and names(trusts, "class_names") == ["bad", "good"]
         np.testing.assert_array_equal(trusts["y"][:], [1, 0, 1, -1])
         assert [trusts["splits/" + part][:].tolist() for part in ("train", "val", "test")] == [[0], [1], [2]]
     assert json.loads(run("inspect", "l.h5", "--json"))["problems"] == []
+    # Alone, they are a graph with labels of edges: what `convert edges` makes of the same table.
+    run("convert", "tables", "one.h5", *words)
+    run("convert", "typed", "l.h5", "two.h5", "--edges", "trusts")
+    run("convert", "edges", "l.csv", "other.h5", "--edge-label", "kind")
+    for path in ("one.h5", "two.h5", "other.h5"):
+        with h5py.File(path) as f:
+            assert f.attrs["version"] == 1 and f.attrs["task"] == "edge_class"
+            ids = names(f["nodes"], "name")
+            labels = {(ids[a], ids[b]): c for a, b, c in zip(f["edges/src"][:], f["edges/dst"][:], f["edges/y"][:])}
+            assert labels == {("p1", "p2"): 1, ("p2", "p3"): 0, ("p3", "p4"): 1, ("p4", "p5"): -1}, labels
+            assert names(f["edges"], "class_names") == ["bad", "good"]
+            if path != "other.h5":
+                ends = [(ids[f["edges/src"][i]], ids[f["edges/dst"][i]]) for part in ("train", "val", "test")
+                        for i in f["splits/" + part][:]]
+                assert ends == [("p1", "p2"), ("p2", "p3"), ("p3", "p4")], ends
+        assert json.loads(run("inspect", path, "--json"))["problems"] == []
+    # How tables are written, and what is no choice.
+    write("s.csv", "from|to|w\na|b|1,5\n")
+    run("convert", "tables", "s.h5", "--edges", "s.csv", "--separator", "|", "--decimal", "comma", "--weight", "w")
+    with h5py.File("s.h5") as f:
+        np.testing.assert_array_equal(f["edges/weight"][:], [1.5])
+    expect(run("convert", "tables", "x.h5", "--edges", "s.csv", "--header", "maybe", status=2),
+           "--header maybe: expected auto, yes or no")
+    expect(run("convert", "tables", "folder/shop.yaml", "x.h5", "--header", "yes", status=2),
+           "expected in folder/shop.yaml, which describes the tables")
+    base = sqlite3.connect("shop.db")
+    base.executescript("CREATE TABLE users (user_id INTEGER, age REAL); INSERT INTO users VALUES (1, 20), (2, 30);"
+                       "CREATE TABLE likes (user_id INTEGER, item_id INTEGER); INSERT INTO likes VALUES (2, 5);")
+    base.close()
+    run("convert", "tables", "q.h5", "--nodes", "shop.db:users", "--edges", "shop.db:likes")
+    with h5py.File("q.h5") as f:
+        assert sorted(f["nodes"]) == ["item", "users"] and list(f["edges"]) == ["likes"]
 
 
 def test_many_graphs():

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <adjoint/data/import/detail/node_type.h>
+
+#include <string>
+#include <vector>
+
+namespace adj {
+
+/// A table of edges.
+class EdgeTable {
+ public:
+  /// Finds the columns and the types of nodes, which are added to `types` if no table has them.
+  EdgeTable(const EdgeTableFile& table, const TableFiles& files, NodeTypes& types);
+
+  const std::string& path() const { return table_.path; }
+  void read_ends(NodeTypes& types);
+
+  struct Part {
+    EdgeType type;
+    HeteroGraph::Edges edges;
+    ItemTable items;
+  };
+  /// The edges by type; after all tables of edges were read.
+  std::vector<Part> parts(const HeteroGraph::NodeCounts& counts, std::vector<std::string>& notes);
+
+ private:
+  /// Declared types of nodes that the column's name says.
+  std::vector<std::string> types_named(int64_t column, const NodeTypes& types) const;
+  void find_types(const NodeTypes& types);
+  bool find_typed_columns(const NodeTypes& types);
+  void find_relation(const EdgeColumns& without_choice);
+  /// Features, labels, splits and times of all rows.
+  ItemTable row_items(std::vector<std::string>& notes);
+  Part part(const EdgeType& type, const std::vector<int32_t>& rows, const ItemTable& items,
+            const HeteroGraph::NodeCounts& counts) const;
+  /// Columns that are used.
+  std::vector<int64_t> purposes() const;
+  std::string note() const;
+
+  EdgeTableFile table_;
+  const TableFiles& files_;
+  TableRows rows_;
+  EdgeColumns columns_;
+  int64_t relation_ = -1, graph_ = -1;
+  EdgeType type_;
+  std::vector<int32_t> src_, dst_;  // by row; -1: dropped
+  std::vector<float> weights_;
+  std::vector<int32_t> relations_;  // number in relation_names_ by row
+  std::vector<std::string> relation_names_;
+  int64_t dropped_ = 0;
+};
+
+}  // namespace adj
