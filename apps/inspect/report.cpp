@@ -172,12 +172,6 @@ std::string json_list(const std::vector<std::string>& values) {
   return fmt::format("[{}]", fmt::join(values, ", "));
 }
 
-std::string json_texts(const std::vector<std::string>& texts) {
-  std::vector<std::string> values;
-  for (const std::string& text : texts) values.push_back(json_text(text));
-  return json_list(values);
-}
-
 std::string json_counts(const Counts& counts) {
   std::vector<std::string> members;
   for (const auto& [key, count] : counts) members.push_back(fmt::format(R"("{}": {})", key, count));
@@ -224,6 +218,12 @@ std::string json_labels(const Dataset& data, const LabelStatistics& l) {
 }
 
 }  // namespace
+
+std::string json_texts(const std::vector<std::string>& texts) {
+  std::vector<std::string> values;
+  for (const std::string& text : texts) values.push_back(json_text(text));
+  return fmt::format("[{}]", fmt::join(values, ", "));
+}
 
 void print_text(const Report& r) {
   const Statistics& s = r.statistics;

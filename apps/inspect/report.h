@@ -8,6 +8,9 @@ namespace adj::apps {
 /// Suspicious contents of a valid file: lines "FILE: PLACE: what was found".
 std::vector<std::string> notes_of(const std::string& path, const Dataset& data, const Statistics& statistics);
 
+/// A JSON list of them.
+std::string json_texts(const std::vector<std::string>& texts);
+
 /// Results of `inspect`.
 struct Report {
   std::string path;

@@ -65,12 +65,6 @@ void print_edges(const Relation& relation) {
                               range(relation.in_degrees())));
 }
 
-std::string json_texts(const std::vector<std::string>& texts) {
-  std::vector<std::string> values;
-  for (const std::string& text : texts) values.push_back(json_text(text));
-  return fmt::format("[{}]", fmt::join(values, ", "));
-}
-
 std::string json_items(const ItemTable& items) {
   std::vector<std::array<int64_t, 3>> splits;
   for (const Split& split : items.splits)

@@ -1,40 +1,24 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/import/detail/yaml_file.h>
 #include <adjoint/data/import/typed_tables.h>
 
 #include <filesystem>
-#include <set>
 
 #include <fmt/ranges.h>
-#include <yaml-cpp/yaml.h>
 
 namespace adj {
 
 namespace {
 
-constexpr size_t kLongest = size_t{1} << 20;
-
 class DescriptionReader {
  public:
-  explicit DescriptionReader(const std::string& path) : path_(path) {
-    TextSource source(path, nullptr, kLongest);
-    std::string text;
-    for (std::string_view line; source.next(line);) {
-      text.append(line);
-      text += '\n';
-      if (text.size() > kLongest) source.fail(source.line_number(), "more than {} bytes of YAML", kLongest);
-    }
-    try {
-      root_ = YAML::Load(text);
-    } catch (const YAML::Exception& error) {
-      fail(error.mark, "not YAML: {}", error.msg);
-    }
-  }
+  explicit DescriptionReader(const detail::YamlFile& file) : file_(file), root_(file.root()) {}
 
   TableFiles read() {
     constexpr const char* kKnown =
         "nodes, edges, graphs, name, separator, decimal, encoding, comment or header";
     TableFiles files;
-    expect_map(root_, kKnown);
+    file_.expect_map(root_, kKnown);
     for (const auto& entry : root_) {
       const std::string key = text_in(entry.first, "a key");
       if (key == "nodes")
@@ -44,30 +28,15 @@ class DescriptionReader {
       else if (key == "graphs")
         set_entries(entry.second, node_entries(), files.graphs.emplace());
       else if (!set_text(key, entry.second, files))
-        fail(entry.first.Mark(), "\"{}\", expected {}", key, kKnown);
+        file_.fail(entry.first.Mark(), "\"{}\", expected {}", key, kKnown);
     }
-    if (files.edges.empty()) fail(root_.Mark(), "no edges, expected some");
+    if (files.edges.empty()) file_.fail(root_.Mark(), "no edges, expected some");
     return files;
   }
 
  private:
-  template <class... Args>
-  [[noreturn]] void fail(const YAML::Mark& mark, fmt::format_string<Args...> format, Args&&... args) const {
-    data_fail("{}: {}", place(mark), excerpt(fmt::format(format, std::forward<Args>(args)...)));
-  }
-  std::string place(const YAML::Mark& mark) const {
-    return mark.is_null() ? excerpt(path_) : fmt::format("{}:{}", excerpt(path_), mark.line + 1);
-  }
-
-  void expect_map(const YAML::Node& node, std::string_view keys) const {
-    if (!node.IsMap()) fail(node.Mark(), "no keys with values, expected {}", keys);
-    std::set<std::string> seen;
-    for (const auto& entry : node)
-      if (entry.first.IsScalar() && !seen.insert(entry.first.Scalar()).second)
-        fail(entry.first.Mark(), "the key {} twice", entry.first.Scalar());
-  }
   std::string text_in(const YAML::Node& node, std::string_view what) const {
-    if (!node.IsScalar()) fail(node.Mark(), "{}: expected a text", what);
+    if (!node.IsScalar()) file_.fail(node.Mark(), "{}: expected a text", what);
     return node.Scalar();
   }
 
@@ -77,19 +46,19 @@ class DescriptionReader {
       files.name = text();
     } else if (key == "separator") {
       if (text().empty() || text().size() > Separator::kLongest)
-        fail(node.Mark(), "separator: expected 1 to {} bytes", Separator::kLongest);
+        file_.fail(node.Mark(), "separator: expected 1 to {} bytes", Separator::kLongest);
       files.text.separator = Separator(text() == " " ? "" : text());
     } else if (key == "decimal") {
-      if (text() != "point" && text() != "comma") fail(node.Mark(), "decimal: expected point or comma");
+      if (text() != "point" && text() != "comma") file_.fail(node.Mark(), "decimal: expected point or comma");
       files.text.decimal = text() == "comma" ? Decimal::comma : Decimal::point;
     } else if (key == "encoding") {
-      if (!is_encoding(text())) fail(node.Mark(), "encoding: iconv knows no \"{}\"", text());
+      if (!is_encoding(text())) file_.fail(node.Mark(), "encoding: iconv knows no \"{}\"", text());
       files.text.input.encoding = text();
     } else if (key == "comment") {
       files.text.comment = text();
     } else if (key == "header") {
       if (text() != "true" && text() != "false" && text() != "auto")
-        fail(node.Mark(), "header: expected true, false or auto");
+        file_.fail(node.Mark(), "header: expected true, false or auto");
       files.header = text() == "auto" ? Header::find_out : text() == "true" ? Header::yes : Header::no;
     } else {
       return false;
@@ -108,7 +77,7 @@ class DescriptionReader {
       for (const auto& item : node)
         values.push_back(fmt::format("{}={}", text_in(item.first, key), text_in(item.second, key)));
     } else {
-      fail(node.Mark(), "{}: nothing, expected a value", key);
+      file_.fail(node.Mark(), "{}: nothing, expected a value", key);
     }
     return values;
   }
@@ -118,21 +87,21 @@ class DescriptionReader {
     if (node.IsScalar()) {
       table.path = node.Scalar();
     } else {
-      expect_map(node, fmt::format("a file, or some of {}", fmt::join(known, ", ")));
+      file_.expect_map(node, fmt::format("a file, or some of {}", fmt::join(known, ", ")));
       for (const auto& entry : node) {
         const std::string key = text_in(entry.first, "a key");
-        const std::string where = fmt::format("{}: {}", place(entry.second.Mark()), key);
+        const std::string where = fmt::format("{}: {}", file_.place(entry.second.Mark()), key);
         if (!set_entry(table, key, values_in(entry.second, key), where))
-          fail(entry.first.Mark(), "\"{}\", expected {}", key, fmt::join(known, ", "));
+          file_.fail(entry.first.Mark(), "\"{}\", expected {}", key, fmt::join(known, ", "));
       }
     }
     // As in a shell, a path is relative to where it is written.
     if (!table.path.empty() && std::filesystem::path(table.path).is_relative())
-      table.path = (std::filesystem::path(path_).parent_path() / table.path).string();
+      table.path = (std::filesystem::path(file_.path()).parent_path() / table.path).string();
   }
 
   void read_nodes(const YAML::Node& node, TableFiles& files) const {
-    expect_map(node, "a type of nodes for each");
+    file_.expect_map(node, "a type of nodes for each");
     for (const auto& entry : node) {
       NodeTableFile table;
       table.type = text_in(entry.first, "a type of nodes");
@@ -143,27 +112,23 @@ class DescriptionReader {
 
   void read_edges(const YAML::Node& node, TableFiles& files) const {
     if (!node.IsSequence() || node.size() == 0)
-      fail(node.Mark(), "edges: expected a list of tables, each a file or keys with values");
+      file_.fail(node.Mark(), "edges: expected a list of tables, each a file or keys with values");
     for (const YAML::Node& item : node) {
       EdgeTableFile table;
       set_entries(item, edge_entries(), table);
-      if (table.path.empty()) fail(item.Mark(), "no file, expected one for edges");
+      if (table.path.empty()) file_.fail(item.Mark(), "no file, expected one for edges");
       files.edges.push_back(std::move(table));
     }
   }
 
-  std::string path_;
-  YAML::Node root_;
+  const detail::YamlFile& file_;
+  const YAML::Node& root_;
 };
 
 }  // namespace
 
 TableFiles read_table_description(const std::string& path) {
-  try {
-    return DescriptionReader(path).read();
-  } catch (const YAML::Exception& error) {
-    data_fail("{}: not YAML: {}", excerpt(path), excerpt(error.what()));
-  }
+  return detail::with_yaml(path, [](const detail::YamlFile& file) { return DescriptionReader(file).read(); });
 }
 
 }  // namespace adj
