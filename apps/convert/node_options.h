@@ -30,7 +30,6 @@ class NodeOptions {
 
  private:
   void set_columns(NodeFiles& files) const;
-  void set_labels(NodeFiles& files, bool labelled) const;
 
   std::shared_ptr<const SplitOptions> splits_;
   NodeFiles files_;
