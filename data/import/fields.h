@@ -110,7 +110,7 @@ std::optional<double> double_in(std::string_view text);
 /// True for a missing value: empty, two quotes (as pandas writes an empty row), "nan", "na", "n/a", "null",
 /// "none" or "?", in any case.
 bool is_missing(std::string_view text);
-/// The same for an id; also \N, as databases write it.
+/// The same for an id; also `\\N`, as databases write it.
 inline bool is_missing_id(std::string_view text) {
   return text.size() <= 4 && (is_missing(text) || text == "\\N");
 }
