@@ -45,7 +45,8 @@ endfunction()
 
 # adjoint_units(part list): replaces C++ files in the list by units, generated files that include several files of one
 # layer: together they compile in less than half the time, since most of it goes into headers and templates that
-# they share. ADJOINT_UNITS=OFF compiles each file alone, so that a changed file is built sooner.
+# they share. ADJOINT_UNITS=OFF compiles each file alone, so that a changed file is built sooner. They are in the top
+# build folder, also where this is part of another project (python/), so that ccache knows them by the same name.
 function(adjoint_units part list)
   if(NOT ADJOINT_UNITS)
     return()
@@ -71,7 +72,7 @@ function(adjoint_units part list)
     list(REMOVE_ITEM rest ${source})
   endforeach()
   foreach(unit IN LISTS units)
-    set(file "${PROJECT_BINARY_DIR}/units/${part}/${unit}.cpp")
+    set(file "${CMAKE_BINARY_DIR}/units/${part}/${unit}.cpp")
     file(CONFIGURE OUTPUT "${file}" @ONLY CONTENT "// Made by the build.\n${${unit}}")
     list(APPEND rest "${file}")
     # Warnings for files that are not included; ADJOINT_UNITS=OFF has them.
@@ -98,7 +99,7 @@ function(adjoint_dispatch part kind)
   foreach(header ${declared} kernels/detail/dispatch.h ${own})
     string(APPEND lines "#include <adjoint/${header}>\n")
   endforeach()
-  set(file "${PROJECT_BINARY_DIR}/dispatch/${part}.cpp")
+  set(file "${CMAKE_BINARY_DIR}/dispatch/${part}.cpp")
   file(CONFIGURE OUTPUT "${file}" @ONLY CONTENT "// Made by the build.\n${lines}")
   target_sources(${part} PRIVATE "${file}")
 endfunction()
