@@ -37,8 +37,9 @@ td.cell { background: color-mix(in srgb, var(--bar) var(--share), transparent); 
 )";
 
 std::string section(const char* heading, const std::string& content, const std::string& about = "") {
-  return fmt::format("<h2>{}</h2>\n{}<figure>\n{}</figure>\n", heading,
-                     about.empty() ? "" : fmt::format("<p>{}</p>\n", xml_text(about)), content);
+  return fmt::format("<h2>{}</h2>\n{}{}", heading,
+                     about.empty() ? "" : fmt::format("<p>{}</p>\n", xml_text(about)),
+                     content.empty() ? "" : fmt::format("<figure>\n{}</figure>\n", content));
 }
 
 std::string facts_table(const ReportRows& rows) {

@@ -21,7 +21,8 @@ Played played(const std::vector<ScriptedEpoch>& script, const RunOptions& o) {
   Played p;
   int64_t hits = -1, since = 0;
   double loss = 1e9;
-  while (++p.last, true) {
+  while (true) {
+    ++p.last;
     const bool end = p.last == o.epochs;
     if (p.last % o.eval_every == 0 || end) {
       const ScriptedEpoch& e = script[uz(p.last - 1)];
