@@ -29,6 +29,8 @@ class DeviceRuntime {
   /// Returns once the bytes have arrived.
   virtual void copy_to_host(void* host, const void* device_pointer, size_t bytes) = 0;
   virtual void copy_within(void* target, const void* source, size_t bytes) = 0;
+  /// From the memory of another GPU, after what its current stream has queued; later work there waits.
+  virtual void copy_from_peer(void* target, Device peer, const void* source, size_t bytes) = 0;
   virtual void fill_bytes(void* pointer, int byte, size_t bytes) = 0;
   /// Waits for all streams.
   virtual void synchronize() = 0;

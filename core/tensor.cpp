@@ -220,7 +220,8 @@ void Tensor::copy_(const Tensor& source) {
     const auto span = copy_span(source_device, bytes());
     runtime(source_device).copy_to_host(raw_mutable_data(), source.raw_data(), bytes());
   } else {
-    copy_(source.to(Device::cpu()));
+    const auto span = copy_span(target_device, bytes());
+    runtime(target_device).copy_from_peer(raw_mutable_data(), source_device, source.raw_data(), bytes());
   }
 }
 

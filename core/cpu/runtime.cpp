@@ -1,3 +1,4 @@
+#include <adjoint/core/error.h>
 #include <adjoint/core/runtime.h>
 
 #include <cstdlib>
@@ -42,6 +43,9 @@ class CpuRuntime final : public DeviceRuntime {
   }
   void copy_within(void* target, const void* source, size_t bytes) override {
     if (bytes > 0) std::memmove(target, source, bytes);
+  }
+  void copy_from_peer(void*, Device peer, const void*, size_t) override {
+    fail("copy from a peer: {} is none of the CPU", peer.str());
   }
   void fill_bytes(void* pointer, int byte, size_t bytes) override {
     if (bytes > 0) std::memset(pointer, byte, bytes);

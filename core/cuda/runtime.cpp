@@ -105,6 +105,19 @@ class CudaRuntime final : public DeviceRuntime {
         cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToDevice, cuda::current_stream(index_)));
   }
 
+  void copy_from_peer(void* target, Device peer, const void* source, size_t bytes) override {
+    if (bytes == 0) return;
+    const auto handle = [](cudaStream_t stream) { return reinterpret_cast<uintptr_t>(stream); };
+    const cudaStream_t stream = cuda::current_stream(index_), other = cuda::current_stream(peer.index);
+    runtime(peer).order(handle(stream), handle(other));
+    {
+      const cuda::DeviceScope device_scope(index_);
+      open_peer(peer.index);
+      ADJ_CUDA_CHECK(cudaMemcpyPeerAsync(target, index_, source, peer.index, bytes, stream));
+    }
+    order(handle(other), handle(stream));
+  }
+
   void fill_bytes(void* pointer, int byte, size_t bytes) override {
     if (bytes == 0) return;
     const cuda::DeviceScope device_scope(index_);
@@ -190,6 +203,20 @@ class CudaRuntime final : public DeviceRuntime {
     return memory;
   }
 
+  /// Lets this device, the current one, read the peer's memory. Without it copies go through the host.
+  void open_peer(int peer) {
+    std::call_once(peers_[static_cast<size_t>(peer)], [&] {
+      const cuda::RelaxedCapture relaxed;
+      int possible = 0;
+      ADJ_CUDA_CHECK(cudaDeviceCanAccessPeer(&possible, index_, peer));
+      if (possible == 0) return;
+      const cudaError_t status = cudaDeviceEnablePeerAccess(peer, 0);
+      if (status != cudaErrorPeerAccessAlreadyEnabled)
+        cuda::check(status, "cudaDeviceEnablePeerAccess", __FILE__, __LINE__);
+      (void)cudaGetLastError();  // clears it for the next call
+    });
+  }
+
   // Called from destructors, at process exit or after a kernel fault too: errors cannot be handled here, and
   // a broken device is reported by the next call.
   void release_by(cudaError_t (*call)(void*), void* pointer) {
@@ -242,6 +269,7 @@ class CudaRuntime final : public DeviceRuntime {
 
   int index_;
   std::array<Staging, detail::kMaxStreams> staging_;
+  std::array<std::once_flag, detail::kMaxDevices> peers_;  // whose memory this device may read
   std::mutex events_mutex_;
   std::vector<cudaEvent_t> events_;  // free events
 };

@@ -2,6 +2,7 @@
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/capture.h>
 #include <adjoint/core/stream.h>
+#include <adjoint/graph/graph.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/reduce/reduce.h>
@@ -62,6 +63,32 @@ TEST_CASE("streams and tensors of different devices cannot be combined") {
   CHECK_THROWS_AS(Stream().wait(Stream::make(*device)), Error);
   CHECK_THROWS_AS(Stream::make(*device).wait(Stream()), Error);
   CHECK_THROWS_AS(Tensor::zeros({3}).use_on(Stream::make(*device)), Error);
+}
+
+TEST_CASE("copies between two GPUs follow the streams of both, and leave the current device") {
+  if (cuda_device_count() < 2) {
+    MESSAGE("skipped: one GPU or none");
+    return;
+  }
+  const Device first = Device::cuda(0), second = Device::cuda(1);
+  for (const auto& [from, to] : {std::pair(first, second), {second, first}}) {
+    Tensor x = slowly(3.0, from);
+    const Tensor y = x.to(to);
+    x.fill_(7.0);  // not before the copy has read it
+    CHECK(last(y) == 3.0f);
+    CHECK(last(x) == 7.0f);
+    Tensor back = Tensor::zeros({kMany}, DType::f32, from);
+    back.copy_(slowly(5.0, to));  // whose memory is free at once
+    (void)Tensor::full({kMany}, 9.0, DType::f32, to);
+    CHECK(last(back) == 5.0f);
+    for (const int64_t n : {0, 1, 3, 65'537}) {
+      const Tensor some = random_tensor({n}, DType::f64, from);
+      CHECK(same_bits(some.to(to).to(Device::cpu()), some.to(Device::cpu())));
+    }
+    CHECK(Graph::from_coo(3, Tensor::from<int32_t>({0, 1}, from), Tensor::from<int32_t>({1, 2}, from))
+              .to(to)
+              .num_edges() == 2);
+  }
 }
 
 TEST_CASE("any number of streams can be created") {

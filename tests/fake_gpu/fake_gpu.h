@@ -25,6 +25,7 @@ class FakeGpu final : public DeviceRuntime {
   std::array<int, detail::kMaxStreams> queued{}, done{};
   std::atomic<int> marks{0}, pending_marks{0}, asked{0};  // queries whether a mark is passed
   std::atomic<int> copies{0};                             // host to device
+  std::atomic<int> peer_copies{0};                        // device to device
   size_t held = 0, most = size_t{1} << 30;
   static constexpr uintptr_t kHandles = 1000;  // of stream 0
 
@@ -54,6 +55,10 @@ class FakeGpu final : public DeviceRuntime {
   }
   void copy_within(void* destination, const void* source, size_t bytes) override {
     std::memmove(destination, source, bytes);
+  }
+  void copy_from_peer(void* destination, Device, const void* source, size_t bytes) override {
+    ++peer_copies;
+    std::memcpy(destination, source, bytes);
   }
   void fill_bytes(void* destination, int byte, size_t bytes) override {
     std::memset(destination, byte, bytes);
