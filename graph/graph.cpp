@@ -232,7 +232,10 @@ const Tensor& Graph::edge_attr(std::string_view name) const {
 Graph Graph::with_edge_attr(std::string name, Tensor attribute) const {
   (void)impl();
   EdgeAttributes all = edge_attributes();
-  all.insert_or_assign(std::move(name), std::move(attribute));
+  if (attribute)
+    all.insert_or_assign(std::move(name), std::move(attribute));
+  else
+    all.erase(name);
   detail::check_attributes("graph", all, num_edges(), device());
   Graph graph = *this;
   graph.attributes_ = std::make_shared<const EdgeAttributes>(std::move(all));

@@ -60,7 +60,7 @@ class Graph {
   /// [M] or [M,E] by edge number. Throws for an unknown name, listing the existing ones.
   const Tensor& edge_attr(std::string_view name) const;
   const EdgeAttributes& edge_attributes() const;
-  /// The same graph, sharing everything derived, with one attribute added or replaced.
+  /// The same graph, sharing everything derived, with one attribute added, replaced or (absent) removed.
   Graph with_edge_attr(std::string name, Tensor attribute) const;
   /// The same edges and attributes with other weights (float32 [M]; absent: unweighted).
   Graph with_edge_weight(Tensor weight) const;

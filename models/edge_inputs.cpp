@@ -12,6 +12,7 @@ int64_t edge_attribute_columns(const Graph& graph) {
 
 Graph EdgeInputs::apply(const Graph& graph) const {
   Graph taken = graph;
+  for (const auto& [name, attribute] : graph.edge_attributes()) taken = taken.with_edge_attr(name, {});
   if (width() > 0) {
     const int64_t edges = graph.num_edges(), columns = edge_attribute_columns(graph);
     ADJ_CHECK(attributes == 0 || columns == attributes, "{} edge attribute columns, trained on {}", columns,

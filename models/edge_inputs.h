@@ -17,7 +17,8 @@ struct EdgeInputs {
 
   /// ModelOptions::edge_dim: all columns.
   int64_t width() const { return attributes + (weights == EdgeWeights::attribute ? 1 : 0); }
-  /// The graph with exactly the weights and the attribute "attr", float32 [M, width()], that the model takes.
+  /// The graph with exactly the weights and the attribute "attr", float32 [M, width()], that the model takes:
+  /// loaders copy whatever edges have into every batch.
   /// A graph without weights where the model uses them stays so: all weigh 1. Throws if the attribute or the
   /// weight that becomes one is absent, or for another number of columns.
   Graph apply(const Graph& graph) const;

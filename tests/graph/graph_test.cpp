@@ -218,6 +218,8 @@ TEST_CASE("edge attributes are stored by edge number, with any width and type") 
     CHECK(more.relation() == graph.relation());
     CHECK(&more.gcn_adjacency() == &graph.gcn_adjacency());  // derived data are shared
     CHECK(more.edge_attributes().size() == 3);
+    CHECK(more.with_edge_attr("type", {}).edge_attributes().size() == 2);
+    CHECK(same_bits(more.with_edge_attr("type", {}).edge_attr("length"), graph.edge_attr("length")));
     CHECK(graph.edge_attributes().size() == 2);
     CHECK_ERROR(graph.edge_attr("time"), "graph: no edge attribute \"time\", expected one of: length, type");
     CHECK_ERROR_HAS(graph.with_edge_attr("time", random_tensor({119}, DType::f32, device)),
