@@ -19,12 +19,13 @@ struct Dataset : ItemTable {
   /// As feature_names and encoder, of the edges' "attr".
   std::vector<std::string> attr_names;
   FeatureEncoder attr_encoder;
-  Tensor graph_offsets;  ///< int64 [G + 1] for a file with many graphs, optional
-  Tensor graph_y;        ///< as y, per graph
-  Tensor edge_y;         ///< as y, by edge number: no input of any model
-  Tensor part;           ///< int32 [N], 0 to N - 1: a node partition (graph/order/partition.h), optional
-  Tensor order;          ///< int32 [N] for reordered nodes: node i is node order[i] of the original dataset
-                         ///< (data/reordered.h); absent in the original order
+  Tensor graph_offsets;                  ///< int64 [G + 1] for a file with many graphs, optional
+  std::vector<std::string> graph_names;  ///< distinct, UTF-8; or empty
+  Tensor graph_y;                        ///< as y, per graph
+  Tensor edge_y;                         ///< as y, by edge number: no input of any model
+  Tensor part;   ///< int32 [N], 0 to N - 1: a node partition (graph/order/partition.h), optional
+  Tensor order;  ///< int32 [N] for reordered nodes: node i is node order[i] of the original dataset
+                 ///< (data/reordered.h); absent in the original order
 
   int64_t num_nodes() const { return graph.num_nodes(); }
   /// Number of classes, or of columns of y.

@@ -37,7 +37,7 @@ class Expectation {
     if (data_.x) check_features();
     check_labels();
     check_class_names();
-    check_names("nodes/x", data_.num_features(), data_.feature_names, data_.encoder);
+    check_columns("nodes/x", data_.num_features(), data_.feature_names, data_.encoder);
     check_nodes();
     for (size_t k = 0; k < data_.splits.size(); ++k) check_split(k);
   }
@@ -132,8 +132,8 @@ class Expectation {
       if (is_floating(attribute.dtype())) check_finite("edges/" + name, attribute);
     const EdgeAttributes& attributes = data_.graph.edge_attributes();
     const auto attr = attributes.find("attr");
-    check_names("edges/attr", attr == attributes.end() ? 0 : attr->second.size(1), data_.attr_names,
-                data_.attr_encoder);
+    check_columns("edges/attr", attr == attributes.end() ? 0 : attr->second.size(1), data_.attr_names,
+                  data_.attr_encoder);
   }
 
   void check_graphs() const {
@@ -141,6 +141,7 @@ class Expectation {
       fail("graphs/offsets", "missing, expected for task {}", name_of(data_.task));
     if (!data_.graph_offsets) return;
     check_offsets("graphs/offsets", data_.graph_offsets, nodes_);
+    check_names("graphs/name", graphs(), data_.graph_names, "graph");
     const std::vector<int64_t> offsets = data_.graph_offsets.to_vector<int64_t>();
     const Csr csr = data_.graph.in_edges().to(Device::cpu());
     const int64_t* edges = csr.offsets.data<int64_t>();
@@ -194,15 +195,19 @@ class Expectation {
       fail(place, "{}", problem);
   }
 
+  /// One name for each of `count` things, or none.
+  void check_names(const std::string& place, int64_t count, const std::vector<std::string>& names,
+                   std::string_view thing) const {
+    if (names.empty()) return;
+    if (std::ssize(names) != count) fail(place, "{} names, expected {}", names.size(), count);
+    if (const std::string problem = problem_of_names(names, thing); !problem.empty())
+      fail(place, "{}", problem);
+  }
+
   /// Names and encoder of the columns of a dataset.
-  void check_names(const std::string& place, int64_t columns, const std::vector<std::string>& names,
-                   const FeatureEncoder& encoder) const {
-    if (!names.empty()) {
-      if (std::ssize(names) != columns)
-        fail(place + "_names", "{} names, expected {}", names.size(), columns);
-      if (const std::string problem = problem_of_names(names, "column"); !problem.empty())
-        fail(place + "_names", "{}", problem);
-    }
+  void check_columns(const std::string& place, int64_t columns, const std::vector<std::string>& names,
+                     const FeatureEncoder& encoder) const {
+    check_names(place + "_names", columns, names, "column");
     if (encoder.empty()) return;
     if (const std::string problem = problem_of_encoder(encoder, columns, names); !problem.empty())
       fail(place + "_encoder", "{}", problem);

@@ -23,7 +23,7 @@ const H5Reader::Wanted detail::kSchema = words(
     "nodes/x_encoder "
     "nodes/y nodes/part nodes/order nodes/time "
     "nodes/id nodes/name nodes/name_offsets nodes/class_names nodes/class_names_offsets "
-    "graphs/offsets graphs/y graphs/class_names graphs/class_names_offsets "
+    "graphs/offsets graphs/name graphs/name_offsets graphs/y graphs/class_names graphs/class_names_offsets "
     "splits/train splits/val splits/test splits/*/train splits/*/val splits/*/test");
 
 const H5Reader::Wanted detail::kTypedSchema = words(

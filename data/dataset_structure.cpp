@@ -14,6 +14,7 @@ void DatasetReader::read_graphs() {
   }
   data_.graph_offsets = values_.offsets("graphs/offsets", kAny, nodes_.value_or(kAny), "the number of nodes");
   if (data_.graph_offsets) graphs_ = data_.graph_offsets.numel() - 1;
+  data_.graph_names = names_at("graphs/name", graphs_.value_or(kAny), "graph");
 }
 
 void DatasetReader::read_edges() {

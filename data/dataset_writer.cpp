@@ -104,6 +104,7 @@ void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
   if (dataset.part) file.write("nodes/part", dataset.part);
   if (dataset.order) file.write("nodes/order", dataset.order);
   if (dataset.graph_offsets) file.write("graphs/offsets", dataset.graph_offsets);
+  if (!dataset.graph_names.empty()) detail::write_names(file, "graphs/name", dataset.graph_names);
   if (dataset.graph_y) file.write("graphs/y", dataset.graph_y);
   file.commit();
 }

@@ -5,7 +5,7 @@
 #include <adjoint/data/feature_names.h>
 #include <adjoint/graph/detail/sort_rows.h>
 
-#include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 namespace adj {
@@ -43,6 +43,41 @@ struct NameMatch {
     return false;
   }
 };
+
+/// Columns of a file: what they are, where their names are, and those.
+struct FoundColumns {
+  std::string_view things, place;
+  const std::string& file;
+  const std::vector<std::string>& names;
+  const FeatureEncoder& encoder;
+};
+
+/// Which columns of those found become the expected ones; nothing if they are, or if either side has no
+/// names.
+std::optional<std::vector<int32_t>> matched(const FoundColumns& found,
+                                            const std::vector<std::string>& expected,
+                                            const FeatureEncoder& encoder, const std::string& origin) {
+  const std::string& file = found.file;
+  if (const std::string differences = different_fillings(found.encoder, encoder); !differences.empty())
+    log_info("{}: gaps in {} have other numbers than those of {}: {} (convert --like uses its numbers)",
+             found.things, file, origin, differences);
+  if (expected.empty() || found.names.empty()) {
+    if (expected.empty() != found.names.empty())
+      log_info("{}: matched by position, as {} has no names of columns", found.things,
+               expected.empty() ? origin : file);
+    return {};
+  }
+  NameMatch match(expected, found.names);
+  if (!match.missing.empty())
+    data_fail("{}: {}: no column {}{}{}; {} was trained with {} columns", file, found.place,
+              quoted(match.missing), match.others.empty() ? "" : ", but ", quoted(match.others), origin,
+              expected.size());
+  if (!match.others.empty())
+    log_info("{}: {} passed over, which {} does not know", found.things, quoted(match.others), origin);
+  if (match.moved()) log_info("{}: columns in the order of {}, by name", found.things, origin);
+  if (!match.moved() && match.others.empty()) return {};
+  return std::move(match.order);
+}
 
 Tensor selected(const Tensor& x, std::span<const int32_t> order) {
   const int64_t cols = x.size(1), width = std::ssize(order);
@@ -96,34 +131,30 @@ Features select_columns(const Features& x, std::span<const int32_t> order) {
 
 void match_features(Dataset& data, const std::string& file, const std::vector<std::string>& expected,
                     const FeatureEncoder& encoder, const std::string& origin) {
-  if (const std::string differences = different_fillings(data.encoder, encoder); !differences.empty())
-    log_info("features: gaps in {} have other numbers than those of {}: {} (convert --like uses its numbers)",
-             file, origin, differences);
-  const std::vector<std::string>& found = data.feature_names;
-  if (expected.empty() || found.empty()) {
-    if (expected.empty() != found.empty())
-      log_info("features: matched by position, as {} has no names of columns",
-               expected.empty() ? origin : file);
-    return;
-  }
-  const NameMatch match(expected, found);
-  if (!match.missing.empty())
-    data_fail("{}: nodes/x_names: no column {}{}{}; {} was trained with {} columns", file,
-              quoted(match.missing), match.others.empty() ? "" : ", but ", quoted(match.others), origin,
-              expected.size());
-  if (!match.others.empty())
-    log_info("features: {} passed over, which {} does not know", quoted(match.others), origin);
-  if (!match.moved() && match.others.empty()) return;
+  const auto order = matched({"features", "nodes/x_names", file, data.feature_names, data.encoder}, expected,
+                             encoder, origin);
+  if (!order) return;
   if (data.x_in_file)
     data_fail(
         "{}: nodes/x_names: columns in another order than those of {}, expected the same for features in a "
-        "file "
-        "(--features device or host reorders them)",
+        "file (--features device or host reorders them)",
         file, origin);
-  if (match.moved()) log_info("features: columns in the order of {}, by name", origin);
-  data.x = select_columns(data.x, match.order);
+  data.x = select_columns(data.x, *order);
   data.feature_names = expected;
   data.encoder = {};
+}
+
+void match_attributes(Dataset& data, const std::string& file, const std::vector<std::string>& expected,
+                      const FeatureEncoder& encoder, const std::string& origin) {
+  const auto order =
+      matched({"edge attributes", "edges/attr_names", file, data.attr_names, data.attr_encoder}, expected,
+              encoder, origin);
+  if (!order) return;
+  const Tensor attributes = data.graph.edge_attr("attr");
+  data.graph = data.graph.with_edge_attr(
+      "attr", selected(attributes.to(Device::cpu()), *order).to(attributes.device()));
+  data.attr_names = expected;
+  data.attr_encoder = {};
 }
 
 void match_classes(Dataset& data, const std::string& file, const std::vector<std::string>& expected,

@@ -21,6 +21,10 @@ Features select_columns(const Features& x, std::span<const int32_t> order);
 void match_features(Dataset& data, const std::string& file, const std::vector<std::string>& expected,
                     const FeatureEncoder& encoder, const std::string& origin);
 
+/// The same for the columns of the edges' attribute "attr" ("edges/attr_names").
+void match_attributes(Dataset& data, const std::string& file, const std::vector<std::string>& expected,
+                      const FeatureEncoder& encoder, const std::string& origin);
+
 /// Numbers the classes of a dataset, read from `file`, as `expected` by `origin` does, by their names:
 /// labels, or columns of several. Nodes of a class that the model does not know become unlabelled, in no
 /// split; what changes is logged. Without names on either side nothing changes.

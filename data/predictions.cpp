@@ -60,21 +60,27 @@ struct Rows {
   }
 };
 
-/// Node names by row.
-struct NodeNames {
+/// Names of nodes or graphs by row.
+struct RowNames {
+  std::string group, word;
   Tensor ids;
   detail::PackedNames names;
 
-  explicit NodeNames(const Dataset& data, const Rows& rows)
-      : ids(rows.select(data.node_ids)),
-        names{data.node_names.to(Device::cpu()), data.node_name_offsets.to(Device::cpu())} {
+  RowNames(const Dataset& data, const Rows& rows, bool of_graphs)
+      : group(of_graphs ? "graphs" : "nodes"), word(of_graphs ? "graph" : "node") {
+    if (!of_graphs) {
+      ids = rows.select(data.node_ids);
+      names = {data.node_names.to(Device::cpu()), data.node_name_offsets.to(Device::cpu())};
+    } else if (!data.graph_names.empty()) {
+      names = detail::packed(data.graph_names);
+    }
     if (names.bytes && rows.index) names = detail::gathered(names, rows.index);
   }
-  explicit NodeNames(const Dataset& data) : NodeNames(data, Rows(data, {}, false)) {}
-  /// The column "node" of rows.
+  explicit RowNames(const Dataset& data) : RowNames(data, Rows(data, {}, false), false) {}
+  /// The column "node" or "graph" of rows.
   Column column(const Rows& rows) const {
-    if (ids || names.bytes) return column("node", [](int64_t row) { return row; });
-    return Column::of_numbers("node", [&rows](int64_t row) { return rows(row); });
+    if (ids || names.bytes) return column(word, [](int64_t row) { return row; });
+    return Column::of_numbers(word, [&rows](int64_t row) { return rows(row); });
   }
   /// A column of node names; node(row) is a node number.
   template <class F>
@@ -88,10 +94,10 @@ struct NodeNames {
     return Column::of_numbers(std::move(title), node);
   }
   void write(H5Writer& file) const {
-    if (ids) file.write("nodes/id", ids);
+    if (ids) file.write(group + "/id", ids);
     if (!names.bytes) return;
-    file.write("nodes/name", names.bytes);
-    file.write("nodes/name_offsets", names.offsets);
+    file.write(group + "/name", names.bytes);
+    file.write(group + "/name_offsets", names.offsets);
   }
 };
 
@@ -140,15 +146,13 @@ void add_columns(std::vector<Column>& columns, const std::string& what, const Pr
 void write_rows(H5Writer& file, const Dataset& data, const Rows& rows, bool of_graphs) {
   if (!rows.number.empty())
     file.write(of_graphs ? "graphs/number" : "nodes/number", Tensor::from(rows.number));
-  if (!of_graphs) NodeNames(data, rows).write(file);
+  RowNames(data, rows, of_graphs).write(file);
 }
 /// A table of `count` rows, led by their names.
 void write_rows(const std::string& path, const Dataset& data, const Rows& rows, bool of_graphs,
                 std::vector<Column> columns, int64_t count, bool escape_formulas) {
-  const NodeNames names(data, rows);
-  columns.insert(columns.begin(), of_graphs
-                                      ? Column::of_numbers("graph", [&](int64_t row) { return rows(row); })
-                                      : names.column(rows));
+  const RowNames names(data, rows, of_graphs);
+  columns.insert(columns.begin(), names.column(rows));
   detail::write_table(path, columns, count, escape_formulas);
 }
 
@@ -225,7 +229,7 @@ void write_predictions(const std::string& path, const std::string& program, cons
     dst = original_numbers(data, rows.select(ends.dst).to_vector<int32_t>());
   }
   if (!is_hdf5(path) && of_edges) {
-    const NodeNames names(data);
+    const RowNames names(data);
     std::vector<Column> columns = columns_of(p);
     columns.insert(columns.begin(),
                    {names.column("source", reader(src)), names.column("target", reader(dst))});
@@ -243,7 +247,7 @@ void write_predictions(const std::string& path, const std::string& program, cons
   if (of_edges) {
     file.write("edges/src", Tensor::from(src));
     file.write("edges/dst", Tensor::from(dst));
-    NodeNames(data).write(file);
+    RowNames(data).write(file);
   } else {
     write_rows(file, data, rows, of_graphs);
   }
@@ -256,16 +260,16 @@ void write_embeddings(const std::string& path, const std::string& program, const
   const Rows rows(data, chosen, of_graphs);
   const Tensor values = rows.select(embeddings);
   if (is_npy(path)) {
-    const NodeNames names(data, rows);
+    const RowNames names(data, rows, of_graphs);
     std::vector<int64_t> numbers;
     std::vector<std::string_view> texts;
     for (int64_t row = 0; row < values.size(0); ++row) {
-      if (!of_graphs && names.names.bytes)
+      if (names.names.bytes)
         texts.push_back(names.names.text(row));
       else
-        numbers.push_back(!of_graphs && names.ids ? names.ids.data<int64_t>()[row] : rows(row));
+        numbers.push_back(names.ids ? names.ids.data<int64_t>()[row] : rows(row));
     }
-    return detail::write_npy_records(path, of_graphs ? "graph" : "node", numbers, texts, "embedding", values);
+    return detail::write_npy_records(path, names.word, numbers, texts, "embedding", values);
   }
   if (!is_hdf5(path)) {
     std::vector<Column> columns;
@@ -287,7 +291,7 @@ void write_attention(const std::string& path, const std::string& program, const 
   expect_predictions_path("attention", path);
   const auto src = original_numbers(data, attention.edges.src.to_vector<int32_t>()),
              dst = original_numbers(data, attention.edges.dst.to_vector<int32_t>());
-  const NodeNames names(data);
+  const RowNames names(data);
   if (is_hdf5(path)) {
     H5Writer file(path);
     describe(file, program, data, "attention");
@@ -314,7 +318,7 @@ void write_predictions(const std::string& path, const std::string& program, cons
   expect_predictions_path("predict", path);
   LinkPredictions l = links;
   for (std::vector<int32_t>* ends : {&l.src, &l.dst}) *ends = original_numbers(data, std::move(*ends));
-  const NodeNames names(data);
+  const RowNames names(data);
   std::vector<float> probability;
   for (const float score : l.score) probability.push_back(sigmoid(score));
   if (is_hdf5(path)) {

@@ -43,7 +43,8 @@ struct AttentionWeights {
 /// .csv: a header, then one line per node: `node,class,probability_NAME…,score_NAME…` for classes,
 /// `node,label_NAME…,probability_NAME…,score_NAME…` for multilabel, `node,prediction_NAME…` for regression
 /// (`prediction` for a single unnamed column); `graph` instead of `node` for graphs, `source,target` for
-/// edges. Nodes are given by name or id if there is one, else by number, and classes by name, else by number.
+/// edges. Nodes and graphs are given by name or id if there is one, else by number, and classes by name, else
+/// by number.
 /// Quoted by RFC 4180; numbers have as many digits as round-trip float32.
 ///
 /// .jsonl: one object per line, with the same names.

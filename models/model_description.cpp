@@ -135,6 +135,8 @@ ModelDescription description_of(const models::Checkpoint& checkpoint) {
   d.class_names = std::move(preprocessing.class_names);
   d.feature_names = std::move(preprocessing.feature_names);
   d.encoder = std::move(preprocessing.encoder);
+  d.attr_names = std::move(preprocessing.attr_names);
+  d.attr_encoder = std::move(preprocessing.attr_encoder);
   const int64_t best = checkpoint.integer("best_epoch", -1, kMost);
   d.origin = fmt::format("{}, epoch {}", checkpoint.program,
                          best < 0 ? checkpoint.integer("epoch", 0, kMost) : best);

@@ -21,8 +21,10 @@ struct ModelDescription {
   models::EdgeInputs edges = {.weights = models::EdgeWeights::used};
   Tensor target_mean, target_scale;  ///< float32 [T] of regression: a prediction is output * scale + mean
   std::vector<std::string> class_names,
-      feature_names;            ///< of outputs, and of the columns of features; or empty
-  FeatureEncoder encoder;       ///< of the table that the features are from; or empty
+      feature_names;                    ///< of outputs, and of the columns of features; or empty
+  FeatureEncoder encoder;               ///< of the table that the features are from; or empty
+  std::vector<std::string> attr_names;  ///< of the edge attributes' columns; or empty
+  FeatureEncoder attr_encoder;
   int64_t graphs_at_once = 32;  ///< graphs per batch
   std::string origin;           ///< "train_gcn, epoch 66"
   /// Facts of the checkpoint about its training: "option.lr" and so on.

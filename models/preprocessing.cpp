@@ -34,13 +34,13 @@ std::vector<std::string> names_of(const Checkpoint& checkpoint, const std::strin
   return texts;
 }
 
-FeatureEncoder encoder_of(const Checkpoint& checkpoint, const std::vector<std::string>& names) {
-  const std::string name = "features.encoder";
+/// The tensor `name`, for so many columns.
+FeatureEncoder encoder_of(const Checkpoint& checkpoint, const std::string& name, int64_t width,
+                          const std::vector<std::string>& names) {
   if (!checkpoint.tensors.contains(name)) return {};
   const Tensor& bytes = tensor_of(checkpoint, name, DType::u8);
   const std::string_view json(reinterpret_cast<const char*>(bytes.data<uint8_t>()),
                               static_cast<size_t>(bytes.numel()));
-  const int64_t width = checkpoint.integer("features");
   const std::string place = fmt::format("{}: tensors/{}", checkpoint.path, name);
   FeatureEncoder encoder = FeatureEncoder::parse(json, place, width);
   if (const std::string problem = detail::problem_of_encoder(encoder, width, names); !problem.empty())
@@ -66,9 +66,10 @@ FeatureQuantization quantization_of(const Checkpoint& checkpoint) {
 }  // namespace
 
 std::span<const std::string_view> Preprocessing::tensor_names() {
-  static constexpr std::string_view kNames[] = {"features.mean",   "features.deviation", "features.scale",
-                                                "features.zero",   "features.encoder",   "classes.names",
-                                                "classes.offsets", "columns.names",      "columns.offsets"};
+  static constexpr std::string_view kNames[] = {
+      "features.mean",    "features.deviation", "features.scale",     "features.zero",
+      "features.encoder", "classes.names",      "classes.offsets",    "columns.names",
+      "columns.offsets",  "attributes.names",   "attributes.offsets", "attributes.encoder"};
   return kNames;
 }
 
@@ -109,17 +110,19 @@ Preprocessing Preprocessing::load(const Checkpoint& checkpoint) {
   Preprocessing loaded;
   loaded.edges = edge_inputs(checkpoint);
   loaded.class_names = names_of(checkpoint, "classes", "class", checkpoint.integer("outputs"));
-  loaded.feature_names = names_of(checkpoint, "columns", "column", checkpoint.integer("features"));
-  loaded.encoder = encoder_of(checkpoint, loaded.feature_names);
+  const int64_t features = checkpoint.integer("features"), attributes = loaded.edges.attributes;
+  loaded.feature_names = names_of(checkpoint, "columns", "column", features);
+  loaded.encoder = encoder_of(checkpoint, "features.encoder", features, loaded.feature_names);
+  loaded.attr_names = names_of(checkpoint, "attributes", "column", attributes);
+  loaded.attr_encoder = encoder_of(checkpoint, "attributes.encoder", attributes, loaded.attr_names);
   loaded.quantization = quantization_of(checkpoint);
   const FeatureScaling::Kind kind = scaling_kind(checkpoint);
   if (kind == FeatureScaling::Kind::rows) loaded.scaling = FeatureScaling::rows();
   if (kind == FeatureScaling::Kind::none || kind == FeatureScaling::Kind::rows) return loaded;
   const Tensor &mean = tensor_of(checkpoint, "features.mean", DType::f32),
                &deviation = tensor_of(checkpoint, "features.deviation", DType::f32);
-  if (mean.numel() != checkpoint.integer("features"))
-    data_fail("{}: tensors/features.mean: {}, expected [{}]", checkpoint.path, mean.str(),
-              checkpoint.integer("features"));
+  if (mean.numel() != features)
+    data_fail("{}: tensors/features.mean: {}, expected [{}]", checkpoint.path, mean.str(), features);
   try {
     loaded.scaling = FeatureScaling::standard(mean, deviation, kind);
   } catch (const Error& error) {
@@ -137,11 +140,14 @@ void Preprocessing::save(Checkpoint& checkpoint) const {
     checkpoint.tensors["features.scale"] = quantization.scale();
     checkpoint.tensors["features.zero"] = quantization.zero();
   }
-  if (!encoder.empty()) {
-    const std::string json = encoder.json();
-    checkpoint.tensors["features.encoder"] = Tensor::from(std::vector<uint8_t>(json.begin(), json.end()));
+  for (const auto& [name, columns] :
+       {std::pair("features.encoder", &encoder), {"attributes.encoder", &attr_encoder}}) {
+    if (columns->empty()) continue;
+    const std::string json = columns->json();
+    checkpoint.tensors[name] = Tensor::from(std::vector<uint8_t>(json.begin(), json.end()));
   }
-  for (const auto& [things, names] : {std::pair("classes", &class_names), {"columns", &feature_names}}) {
+  for (const auto& [things, names] :
+       {std::pair("classes", &class_names), {"columns", &feature_names}, {"attributes", &attr_names}}) {
     if (names->empty()) continue;
     const auto [bytes, offsets] = detail::packed(*names);
     checkpoint.tensors[fmt::format("{}.names", things)] = bytes;

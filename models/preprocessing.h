@@ -22,11 +22,13 @@ struct Preprocessing {
   std::vector<std::string> feature_names = {};  ///< of the columns of features, or empty
   FeatureEncoder encoder = {};                  ///< of the table that they are from, or empty
   EdgeInputs edges = {};
+  std::vector<std::string> attr_names = {};  ///< of the columns of edges.attributes, or empty
+  FeatureEncoder attr_encoder = {};
 
   /// Saves the tensors features.mean, features.deviation, features.scale, features.zero, features.encoder
-  /// (JSON), and as names with offsets classes and columns, if present. A training requires the facts
-  /// features.scaling (kind), features.bits, edges.weights (EdgeWeights) and edges.attributes (columns) to
-  /// match.
+  /// and attributes.encoder (JSON), and as names with offsets classes, columns and attributes, if present. A
+  /// training requires the facts features.scaling (kind), features.bits, edges.weights (EdgeWeights) and
+  /// edges.attributes (columns) to match.
   void save(Checkpoint& checkpoint) const;
   /// Throws DataError naming what is missing or wrong. Checkpoints before version 0.3 only have
   /// option.raw-features.

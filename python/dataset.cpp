@@ -88,6 +88,8 @@ void make_dataset(Dataset* self, nb::handle edge_index, nb::handle x, nb::handle
     attributes["attr"] = attr.dims() == 1 ? attr.reshape({attr.numel(), 1}) : attr;
   Dataset data;
   data.name = name;
+  if (Table::is_table(edge_attr) && Table("edge_attr", edge_attr).named())
+    data.attr_names = Table("edge_attr", edge_attr).names();
   data.undirected = undirected;
   data.class_names = std::move(class_names);
   data.classes = std::ssize(data.class_names);
@@ -129,7 +131,7 @@ edge_index: [2, M], (src, dst), a list of pairs or a table with columns source a
 an undirected edge is stored twice. x: [N, F], a DataFrame, or a sparse matrix of SciPy. y: classes, integers [N], -1
 for none, or texts; several labels, bool or uint8 [N, T]; targets, float [N] or [N, T]; one row per graph if
 graph_offsets (integers [G + 1]) are given. node_names: of the rows, else the index of x. feature_names: of the columns
-of x, else its own, by which a trained model finds them. task: set it when y's type is ambiguous. train, val, test:
+of x, else its own, by which a trained model finds them, as it does those of edge_attr. task: set it when y's type is ambiguous. train, val, test:
 indices, names or masks. part: a partition, for ClusterLoader. Series and DataFrames are matched by their index.
 
 Arrays come from NumPy, PyTorch or any framework with DLPack. Only x is not copied, if it is float32 and row-major, on
@@ -148,6 +150,7 @@ the CPU or a GPU: writes to the array change the dataset. The arrays of a datase
       .def_ro("undirected", &Dataset::undirected)
       .def_ro("class_names", &Dataset::class_names)
       .def_ro("feature_names", &Dataset::feature_names)
+      .def_ro("attr_names", &Dataset::attr_names, "Of the columns of edge_attr, those of a DataFrame.")
       .def_prop_ro("device", [](const Dataset& d) { return d.device().str(); })
       .def_prop_ro("num_nodes", &Dataset::num_nodes)
       .def_prop_ro("num_edges", [](const Dataset& d) { return d.graph.num_edges(); })

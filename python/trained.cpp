@@ -8,9 +8,12 @@ namespace adj::python {
 
 namespace {
 
-/// The dataset with its columns in the model's order, by their names.
+/// The dataset with its columns, also of edge attributes, in the model's order, by their names.
 Dataset matched(const TrainedModel& model, Dataset data) {
-  match_features(data, data.name, model.feature_names(), model.description().encoder, model.origin());
+  const ModelDescription& trained = model.description();
+  match_features(data, data.name, trained.feature_names, trained.encoder, trained.origin);
+  if (trained.edges.attributes > 0)
+    match_attributes(data, data.name, trained.attr_names, trained.attr_encoder, trained.origin);
   return data;
 }
 

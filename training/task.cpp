@@ -95,6 +95,10 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
   quantize_features(data, preprocessing.quantization);
   preprocessing.feature_names = data.feature_names;
   preprocessing.encoder = data.encoder;
+  if (preprocessing.edges.attributes > 0) {
+    preprocessing.attr_names = data.attr_names;
+    preprocessing.attr_encoder = data.attr_encoder;
+  }
   if (loader) loader->prepare(data);
   const Device device = Device::parse(options.compute.device);
   data = placed_on(device, data, options.batches);

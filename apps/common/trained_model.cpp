@@ -71,6 +71,8 @@ ExecutionOptions execution_options_of(const ModelDescription& model) {
 
 void match_names(Dataset& data, const std::string& file, const ModelDescription& model) {
   match_features(data, file, model.feature_names, model.encoder, model.origin);
+  if (model.edges.attributes > 0)
+    match_attributes(data, file, model.attr_names, model.attr_encoder, model.origin);
   if (data.task == model.task) match_classes(data, file, model.class_names, model.origin);
 }
 

@@ -134,6 +134,7 @@ void print_summary_of(const Report& r) {
   if (s.graphs)
     line("graphs",
          fmt::format("{}, of {} to {} nodes each", s.graphs->count, s.graphs->least, s.graphs->largest));
+  if (!data.graph_names.empty()) line("", named(data.graph_names).substr(2));
   for (const std::string& extra : r.extras) line("other", printable(extra));
 }
 

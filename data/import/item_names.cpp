@@ -7,8 +7,9 @@ namespace adj::detail {
 
 namespace {
 
-NodeIds::Kind kind_of(const Dataset& data, bool by_number) {
+NodeIds::Kind kind_of(const Dataset& data, bool of_graphs, bool by_number) {
   if (by_number) return NodeIds::Kind::numbers;
+  if (of_graphs) return data.graph_names.empty() ? NodeIds::Kind::numbers : NodeIds::Kind::names;
   return data.node_ids     ? NodeIds::Kind::integers
          : data.node_names ? NodeIds::Kind::names
                            : NodeIds::Kind::numbers;
@@ -20,10 +21,14 @@ ItemNames::ItemNames(const Dataset& data, const std::string& file, bool of_graph
                      std::string_view hint)
     : of_graphs_(of_graphs),
       count_(of_graphs ? data.graph_offsets.numel() - 1 : data.num_nodes()),
-      ids_(kind_of(data, of_graphs || by_row)) {
+      ids_(kind_of(data, of_graphs, by_row)) {
   if (ids_.kind() == NodeIds::Kind::numbers) {
     ids_.reserve_numbers(count_);
     if (data.order && !of_graphs) rows_ = inverse_order(data.order.to(Device::cpu())).to_vector<int32_t>();
+    return;
+  }
+  if (of_graphs) {
+    for (const std::string& name : data.graph_names) ids_.add(name);
     return;
   }
   std::vector<int64_t> numbers;

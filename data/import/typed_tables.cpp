@@ -1,4 +1,5 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/names.h>
 #include <adjoint/data/import/detail/edge_table.h>
 #include <adjoint/data/import/typed_tables.h>
 #include <adjoint/data/reordered.h>
@@ -129,6 +130,11 @@ Dataset import_graph_tables(const TableFiles& files, std::vector<std::string>& n
   std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
   data.graph_offsets = Tensor::from(offsets);
   ItemTable items = graphs.items(notes);
+  if (items.node_names)
+    data.graph_names = adj::detail::unpacked({items.node_names, items.node_name_offsets});
+  else if (items.node_ids)
+    for (const int64_t id : items.node_ids.to_vector<int64_t>())
+      data.graph_names.push_back(std::to_string(id));
   if (items.x)
     notes.push_back(fmt::format("{}: features of graphs are not kept: {}", excerpt(table.path),
                                 fmt::join(items.feature_names, ", ")));

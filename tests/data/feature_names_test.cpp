@@ -45,6 +45,20 @@ TEST_CASE("features are brought into the order of a model's columns by name, oth
   }
 }
 
+TEST_CASE("columns of edge attributes are matched likewise, those of features stay") {
+  Dataset data = named({"b", "a"});
+  data.graph = data.graph.with_edge_attr("attr", Tensor::from<float>({1, 2, 3, 4, 5, 6}, {2, 3}));
+  data.attr_names = {"length", "price", "year"};
+  match_attributes(data, "b.h5", {"year", "length"}, {}, "m.h5");
+  CHECK(values(data.graph.edge_attr("attr")) == Numbers{3, 1, 6, 4});
+  CHECK(data.attr_names == std::vector<std::string>{"year", "length"});
+  CHECK(values(data.x.dense())[0] == 10);
+  CHECK_THROWS_WITH_AS(
+      match_attributes(data, "b.h5", {"price"}, {}, "m.h5"),
+      "b.h5: edges/attr_names: no column 'price', but 'year', 'length'; m.h5 was trained with 1 columns",
+      DataError);
+}
+
 TEST_CASE("columns that a model needs and a file lacks are named") {
   Dataset data = named({"age", "Income"});
   CHECK_THROWS_WITH_AS(

@@ -81,6 +81,9 @@ TEST_CASE("several labels, targets, graphs and pairs have their own columns") {
   CHECK(written(data, predictions_of(Task::graph_class, logits().rows(0, 2), {"x", "y"}), ".csv") ==
         "graph,class,probability_x,probability_y,score_x,score_y\n0,x,0.5,0.5,0,0\n"
         "1,y,0.26894143,0.7310586,0,1\n");
+  data.graph_names = {"salt", "ice, black"};
+  CHECK(written(data, predictions_of(Task::graph_regression, out.reshape({12, 1}).rows(0, 2)), ".csv") ==
+        "graph,prediction\nsalt,0\n\"ice, black\",1\n");
   const LinkPredictions links{.src = {0, 5}, .dst = {1, 2}, .score = {0.25f, -3.0f}, .label = {1, 0}};
   CHECK(written(data, links, ".csv") == "source,target,score,label\n5,4,0.25,1\n0,3,-3,0\n");
   CHECK(written(named(), links, ".jsonl")

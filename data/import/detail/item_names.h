@@ -9,7 +9,7 @@
 namespace adj::detail {
 
 /// Finds nodes or graphs of a dataset by the names that outputs have: nodes/name or nodes/id, else their
-/// numbers, from 0, in the order before `reorder`; graphs by their numbers.
+/// numbers, from 0, in the order before `reorder`; graphs likewise by graphs/name.
 class ItemNames {
  public:
   /// `file`: the dataset's. `by_row`: by numbers, whatever the names are. Throws DataError if two nodes have
