@@ -2,11 +2,12 @@
 """Reads files of Adjoint: datasets, predictions and trained weights. One file, which needs h5py and numpy, and of torch,
 torch_geometric, dgl, networkx only for the functions that return theirs.
 
-    from from_adjoint import read_dataset, to_pyg, to_dgl, to_networkx, read_predictions, pyg_state, load_into
+    from from_adjoint import read_dataset, read_typed_dataset, to_pyg, to_dgl, to_networkx, read_predictions, pyg_state, load_into
     arrays = read_dataset("cora.h5")            # a dict of numpy arrays, which to_adjoint takes again
     data = to_pyg("cora.h5")                    # a Data; a list of them for many graphs
     graph = to_dgl("cora.h5")                   # a DGLGraph; (graphs, labels) for many
     graph = to_networkx("cora.h5")              # a (Multi)(Di)Graph; a list of them for many
+    arrays = read_typed_dataset("shop.h5")      # of several types, for which to_pyg gives a HeteroData, to_dgl a graph of them
     found = read_predictions("predictions.h5")  # {"prediction": [N], "probability": [N, C], "task": ...}; of links "src", "dst", "score"
     load_into(model, "gcn.h5")                  # the weights of a checkpoint, into a PyG model of the same layers
     state = pyg_state("gcn.h5")                 # or as a state dict of numpy arrays
@@ -45,7 +46,8 @@ def opened(path, format, versions):
     found, version = file.attrs.get("format"), file.attrs.get("version")
     if found != format or version not in versions:
         file.close()
-        raise DataError(f"{path}: attribute format: {found!r}, version {version}, expected {format!r}, version {versions[0]}")
+        raise DataError(f"{path}: attribute format: {found!r}, version {version}, expected {format!r}, version {versions[0]}"
+                        + ("; read_typed_dataset and to_pyg read several types" if found == format and version == 2 else ""))
     return file
 
 
@@ -55,7 +57,8 @@ def opened(path, format, versions):
 def read_dataset(path):
     """A dataset as numpy arrays: name, task, num_nodes, num_classes, undirected, edge_index int64 [2, M], and if present
     edge_weight, edge_attr, x (or x_indptr, x_indices, x_data, x_cols), y, splits (a list of {train, val, test} of
-    indices), graph_offsets, graph_y, edge_y, node_ids, node_names, class_names, feature_names. Throws DataError, OSError."""
+    indices), graph_offsets, graph_y, edge_y, node_ids, node_names, graph_names, class_names, feature_names, attr_names. Throws
+    DataError, OSError."""
     with opened(path, "adjoint.graph", (1,)) as file:
         def values(place):
             try:
@@ -79,7 +82,8 @@ def read_dataset(path):
         if "x_indptr" in data:
             data["x_cols"] = int(file["nodes"].attrs["x_cols"])
         group = "graphs" if of_graphs(data) else "edges" if of_edges(data) else "nodes"
-        for key, place in (("node_names", "nodes/name"), ("class_names", f"{group}/class_names"), ("feature_names", "nodes/x_names")):
+        for key, place in (("node_names", "nodes/name"), ("class_names", f"{group}/class_names"), ("feature_names", "nodes/x_names"),
+                           ("attr_names", "edges/attr_names"), ("graph_names", "graphs/name")):
             if place in file:
                 data[key] = texts(values(place), values(f"{place}_offsets"))
         rows = len(data["graph_offsets"]) - 1 if of_graphs(data) else data["edge_index"].shape[1] if of_edges(data) else data["num_nodes"]
@@ -92,6 +96,85 @@ def read_dataset(path):
             data["splits"].append({p: np.flatnonzero(i) if i.dtype.kind == "b" else i.astype(np.int64) for p, i in parts.items()})
         check_read(data, path, rows)
         return data
+
+
+# A type's datasets and what they are called in Python.
+NODE_PLACES = {"x": "x", "x_indptr": "x_indptr", "x_indices": "x_indices", "x_data": "x_data", "y": "y", "id": "node_ids",
+               "time": "times"}
+EDGE_PLACES = {"weight": "edge_weight", "attr": "edge_attr", "y": "edge_y", "time": "edge_times"}
+NODE_TEXTS = {"name": "node_names", "class_names": "class_names", "x_names": "feature_names"}
+EDGE_TEXTS = {"class_names": "class_names", "attr_names": "attr_names"}
+
+
+def read_typed_dataset(path):
+    """A dataset of several types as {"name", "nodes": {type: {...}}, "edges": {(source type, name, target type): {...}}}, which
+    to_adjoint takes again. Of nodes num_nodes, and if present task, num_classes, x (or x_indptr, x_indices, x_data, x_cols),
+    y, splits, node_ids, node_names, times, class_names, feature_names; of edges edge_index int64 [2, M], and if present
+    edge_weight, edge_attr, edge_y, edge_times, task, num_classes, splits, class_names, attr_names. Throws DataError, OSError."""
+    with opened(path, "adjoint.graph", (2,)) as file:
+        data = {"name": str(file.attrs.get("name", pathlib.Path(path).stem)), "nodes": {}, "edges": {}}
+        for group in file["nodes"].values() if "nodes" in file else ():
+            name = str(group.attrs.get("name", group.name.rpartition("/")[2]))
+            found = data["nodes"][name] = read_items(path, group, NODE_PLACES, NODE_TEXTS, int(group.attrs["num_nodes"]))
+            found["num_nodes"] = int(group.attrs["num_nodes"])
+            if "x_indptr" in found:
+                found["x_cols"] = int(group.attrs["x_cols"])
+        for group in file["edges"].values() if "edges" in file else ():
+            kind = tuple(str(group.attrs[key]) if key in group.attrs else group.name.rpartition("/")[2] for key in ("source", "name", "target"))
+            index = np.stack([group["src"][...], group["dst"][...]]).astype(np.int64)
+            for end, ends in zip((kind[0], kind[2]), index):
+                if end not in data["nodes"]:
+                    raise DataError(f"{path}: {group.name[1:]}: nodes of a type {end!r}, expected one of {', '.join(data['nodes'])}")
+                nodes = data["nodes"][end]["num_nodes"]
+                if ends.size and not 0 <= ends.min() <= ends.max() < nodes:
+                    raise DataError(f"{path}: {group.name[1:]}: {ends.min()} to {ends.max()}, expected 0 to {nodes - 1}")
+            data["edges"][kind] = {"edge_index": index, **read_items(path, group, EDGE_PLACES, EDGE_TEXTS, index.shape[1])}
+        return data
+
+
+def read_items(path, group, places, names, rows):
+    """What a group of version 2 has of so many items."""
+    found = {key: group[place][...] for place, key in places.items() if place in group}
+    found |= {key: texts(group[place][...], group[f"{place}_offsets"][...]) for place, key in names.items() if place in group}
+    for key, value in found.items():
+        expected = rows + (key == "x_indptr")
+        if key not in ("x_indices", "x_data", "class_names", "feature_names", "attr_names") and len(value) != expected:
+            raise DataError(f"{path}: {group.name[1:]}: {key}: {len(value)} rows, expected {expected}")
+    found |= {key: kind(group.attrs[key]) for key, kind in (("task", str), ("num_classes", int)) if key in group.attrs}
+    splits = []
+    while (part := f"splits/{len(splits)}" if splits else "splits") in group and f"{part}/train" in group:
+        parts = {name: group[f"{part}/{name}"][...] for name in PARTS}
+        splits.append({name: np.flatnonzero(index) if index.dtype.kind == "b" else index.astype(np.int64) for name, index in parts.items()})
+    return {**found, "splits": splits} if splits else found
+
+
+def is_typed(source):
+    """Whether a file, or what was read from it, has several types."""
+    if isinstance(source, dict):
+        return "nodes" in source
+    try:
+        with h5py.File(source, "r") as file:
+            return file.attrs.get("format") == "adjoint.graph" and file.attrs.get("version") == 2
+    except OSError:
+        return False  # reading says why
+
+
+def typed_arrays(source):
+    """Of what was read: {kind: {name in PyG: numpy array or list}} of nodes and of edges."""
+    data = source if isinstance(source, dict) else read_typed_dataset(source)
+    called = {"node_ids": "n_id", "times": "time", "edge_times": "time"}
+    parts = {"nodes": {}, "edges": {}}
+    for group, kinds in parts.items():
+        for kind, found in data[group].items():
+            rows = found["edge_index"].shape[1] if group == "edges" else found["num_nodes"]
+            kinds[kind] = {called.get(key, key): wide(value) if key in ("y", "edge_y") else value for key, value in found.items()
+                           if key not in ("splits", "task", "num_classes", "x_indptr", "x_indices", "x_data", "x_cols")}
+            if "x_indptr" in found:
+                kinds[kind]["x"] = dense(found)
+            if found.get("task") == "node_multilabel":
+                kinds[kind]["y"] = found["y"].astype(np.float32)
+            kinds[kind] |= {f"edge_{name}" if group == "edges" else name: mask for name, mask in masks(found.get("splits", []), rows).items()}
+    return parts
 
 
 def texts(stored, ends):
@@ -108,7 +191,7 @@ def check_read(data, path, rows):
         if index.size and not 0 <= index.min() <= index.max() < limit:
             raise DataError(f"{path}: {place}: {index.min()} to {index.max()}, expected 0 to {limit - 1}")
     for place, length in (("x", nodes), ("y", nodes), ("node_ids", nodes), ("node_names", nodes), ("x_indptr", nodes + 1),
-                          ("edge_y", data["edge_index"].shape[1])):
+                          ("edge_y", data["edge_index"].shape[1]), ("graph_names", len(data.get("graph_offsets", [0])) - 1)):
         if place in data and len(data[place]) != length:
             raise DataError(f"{path}: {place}: {len(data[place])} rows, expected {length}")
 
@@ -170,9 +253,17 @@ def graph_parts(data):
 def to_pyg(source, sparse=False):
     """A torch_geometric Data of a file (or of what read_dataset gave), with masks train_mask, val_mask, test_mask ([N, K] for K
     splits; of labelled edges edge_y, edge_train_mask, …), n_id if nodes have ids, and x dense, or with `sparse` a torch.sparse_csr if the file stores it sparse. A list of Data
-    for a file of many graphs; masks of graphs are then [1] or [1, K], so that a Batch stacks them like y."""
+    for a file of many graphs; masks of graphs are then [1] or [1, K], so that a Batch stacks them like y. A HeteroData for
+    a file of several types."""
     import torch
-    from torch_geometric.data import Data
+    from torch_geometric.data import Data, HeteroData
+    if is_typed(source):
+        result = HeteroData()
+        for kinds in typed_arrays(source).values():
+            for kind, found in kinds.items():
+                for key, value in found.items():
+                    result[kind][key] = torch.from_numpy(np.ascontiguousarray(value)) if isinstance(value, np.ndarray) else value
+        return result
     data = as_read(source)
     sparse = sparse and "x_indptr" in data
     if sparse and "graph_offsets" in data:
@@ -192,7 +283,9 @@ def to_pyg(source, sparse=False):
         found = {"edge_index": edges, "num_nodes": int(b - a)}
         for values, rows in ((node, slice(a, b)), (edge, positions), (whole, slice(g, g + 1))):
             found.update({key: value[rows] for key, value in values.items() if value is not None})
-        found.update({key: data[key] for key in ("class_names", "feature_names") if key in data})
+        found.update({key: data[key] for key in ("class_names", "feature_names", "attr_names") if key in data})
+        if "graph_names" in data:
+            found["graph_name"] = data["graph_names"][g]
         result.append(Data(**{key: tensor(value) for key, value in found.items()}))
     if sparse:
         result[0].x = torch.sparse_csr_tensor(*(tensor(data[key].astype(np.int64)) for key in ("x_indptr", "x_indices")),
@@ -202,9 +295,20 @@ def to_pyg(source, sparse=False):
 
 def to_dgl(source):
     """A DGLGraph of a file (or of what read_dataset gave): ndata feat, label, train_mask, val_mask, test_mask ([N, K] for K
-    splits; of labelled edges in edata), edata weight, feat, label. (graphs, {"label": [G], "train": indices, ...}) for a file of many graphs."""
+    splits; of labelled edges in edata), edata weight, feat, label. (graphs, {"label": [G], "train": indices, ...}) for a file of many graphs; a heterograph for
+    several types."""
     import dgl
     import torch
+    if is_typed(source):
+        parts = typed_arrays(source)
+        called = {"x": "feat", "y": "label", "n_id": "_ID", "edge_attr": "feat", "edge_weight": "weight", "edge_y": "label"}
+        graph = dgl.heterograph({kind: tuple(torch.from_numpy(end) for end in found["edge_index"]) for kind, found in parts["edges"].items()},
+                                {kind: found["num_nodes"] for kind, found in parts["nodes"].items()})
+        for kinds, frames in ((parts["nodes"], graph.nodes), (parts["edges"], graph.edges)):
+            for kind, found in kinds.items():
+                frames[kind].data.update({called.get(key, key.removeprefix("edge_")): torch.from_numpy(np.ascontiguousarray(value))
+                                          for key, value in found.items() if isinstance(value, np.ndarray) and key != "edge_index"})
+        return graph
     data = as_read(source)
     tensor = lambda value: torch.from_numpy(np.ascontiguousarray(value))
     src, dst = data["edge_index"]
@@ -274,7 +378,9 @@ def to_networkx(source):
                              for e, (s, d) in enumerate(zip(src.tolist(), dst.tolist())))
         if graph_y is not None:
             graph.graph["y"] = graph_y[g].tolist()
-        graph.graph.update({key: data[key] for key in ("class_names", "feature_names") if key in data})
+        if "graph_names" in data:
+            graph.graph["name"] = data["graph_names"][g]
+        graph.graph.update({key: data[key] for key in ("class_names", "feature_names", "attr_names") if key in data})
         graphs.append(graph)
     return graphs if "graph_offsets" in data else graphs[0]
 
@@ -295,11 +401,12 @@ def read_predictions(path):
     (docs/programs.md), for N nodes, graphs or edges (with "src" and "dst"): int32 [N] and float32 [N, C] of classes, uint8 and float32 [N, T] of several
     labels, float32 [N, T] of regression. Pairs of nodes have "src", "dst", "score", and "label" or "probability";
     embeddings "embedding" [N, width]; chosen nodes or graphs their "number". With names,
-    "class_names", and "node_names" or "node_ids". Throws DataError, OSError."""
+    "class_names", and "node_names" or "node_ids" or "graph_names". Throws DataError, OSError."""
     with opened(path, "adjoint.prediction", (1,)) as file:
         found = {key: str(file.attrs[key]) for key in ("task", "program", "dataset") if key in file.attrs}
         for key, place in (("class_names", "nodes/class_names"), ("class_names", "graphs/class_names"),
-                           ("class_names", "edges/class_names"), ("node_names", "nodes/name")):
+                           ("class_names", "edges/class_names"), ("node_names", "nodes/name"),
+                           ("graph_names", "graphs/name")):
             if place in file:
                 found[key] = texts(file[place][...], file[f"{place}_offsets"][...])
         if "nodes/id" in file:
@@ -444,7 +551,7 @@ def replacing(path):
 
 def save_arrays(found, path):
     """As npz: texts as texts, splits as split0_train, ..."""
-    names = ("node_names", "class_names", "feature_names")
+    names = ("node_names", "graph_names", "class_names", "feature_names", "attr_names")
     flat = {key: value for key, value in found.items() if key not in ("splits", *names)}
     flat.update({f"split{k}_{part}": index for k, split in enumerate(found.get("splits", [])) for part, index in split.items()})
     flat.update({key: np.array(found[key], dtype=str) for key in names if key in found})

@@ -7,6 +7,8 @@
     to_adjoint(graph, "karate.h5", label="club")    # a NetworkX graph, or a list of them
     to_adjoint(matrix, "net.h5", x=x, y=y)          # a scipy sparse matrix: entry [i, j] is the edge i -> j
     to_adjoint({"edge_index": edges, "x": x, "y": y, "train_mask": train, "val_mask": val, "test_mask": test}, "net.h5")
+    to_adjoint(data, "shop.h5")                     # a PyG HeteroData or a DGL graph of several types
+    to_adjoint({"nodes": {"user": {"x": x}, "film": {"num_nodes": 9}}, "edges": {("user", "rated", "film"): {"edge_index": edges}}}, "shop.h5")
 
     to_adjoint.py planetoid --from FOLDER --name cora --out cora.h5     # the files ind.cora.* of the Planetoid release
     to_adjoint.py pyg FILE.pt OUT.h5                                    # what torch.save or a PyG dataset has written
@@ -39,6 +41,7 @@ TASKS = ("node_class", "node_multilabel", "node_regression", "graph_class", "gra
 MAIN_LABELS = {"nodes/y": "y", "graphs/y": "graph_y", "edges/y": "edge_y"}
 PARTS = ("train", "val", "test")
 MASKS = tuple(f"{part}_mask" for part in PARTS)
+COLUMN_NAMES = ("feature_names", "attr_names")
 
 
 class DataError(ValueError):
@@ -72,15 +75,29 @@ class Dataset:
     graph_offsets: typing.Any = None  # [G + 1]
     graph_y: typing.Any = None  # [G] or [G, T]
     edge_y: typing.Any = None  # [M] or [M, T], in the order of the edges
+    times: typing.Any = None  # integers [N]
+    edge_times: typing.Any = None  # [M]
     node_ids: typing.Any = None  # integers [N]
     node_names: typing.Any = None  # or texts
+    graph_names: typing.Any = None  # texts [G]
     task: str = None  # None: guessed from the labels
     num_classes: int = None  # None: one more than the largest label
     undirected: bool = None  # None: whether every edge exists in both directions
     name: str = None
     class_names: typing.Any = None  # texts, one for each class or column of labels
     feature_names: typing.Any = None  # texts, one for each column of x; None: those of a data frame
+    attr_names: typing.Any = None  # the same, of edge_attr
     left_out: list = dataclasses.field(default_factory=list)  # names in the input without a place in the schema
+
+
+@dataclasses.dataclass
+class TypedDataset:
+    """Contents of a file of several types: fields of nodes by type, and of edges by (source type, name, target type), whose
+    labels and splits are of edges."""
+    nodes: dict
+    edges: dict
+    name: str = None
+    left_out: list = dataclasses.field(default_factory=list)
 
 
 # ---- Arrays ----
@@ -224,16 +241,26 @@ def checked(dataset):
         fail("attribute task", f'"{data.task}", expected {", ".join(TASKS)}')
     check_offsets(data)
     check_edges(data)
+    check_items(data)
+    check_graph_names(data)
+    if not lists_items(data) and data.num_nodes > max(BARE_NODES, BARE_NODES_PER_EDGE * len(data.src)):
+        fail("attribute num_nodes", f"{data.num_nodes}, but there are no features or labels of that many nodes")
+    return data
+
+
+def check_items(data):
     check_features(data)
     check_labels(data)
     check_splits(data)
     check_names(data)
     check_class_names(data)
-    check_feature_names(data)
-    counted = data.y is not None or isinstance(data.x, Csr) or (data.x is not None and data.x.shape[1] > 0)
-    if not counted and data.num_nodes > max(BARE_NODES, BARE_NODES_PER_EDGE * len(data.src)):
-        fail("attribute num_nodes", f"{data.num_nodes}, but there are no features or labels of that many nodes")
-    return data
+    check_column_names(data)
+    if data.times is not None:
+        data.times = whole(data.times, "nodes/time", -2**63, 2**63 - 1, data.num_nodes)
+
+
+def lists_items(data):
+    return data.y is not None or isinstance(data.x, Csr) or (data.x is not None and data.x.shape[1] > 0)
 
 
 def check_offsets(data):
@@ -271,7 +298,11 @@ def check_edges(data):
     if data.edge_weight is not None:
         data.edge_weight = floats(data.edge_weight, "edges/weight", edges, 0)
     if data.edge_attr is not None:
+        if data.attr_names is None and hasattr(data.edge_attr, "columns"):
+            data.attr_names = list(data.edge_attr.columns)
         data.edge_attr = floats(data.edge_attr, "edges/attr", edges)
+    if data.edge_times is not None:
+        data.edge_times = whole(data.edge_times, "edges/time", -2**63, 2**63 - 1, edges)
     if data.undirected is None:
         count = data.num_nodes
         data.undirected = np.array_equal(np.sort(data.src.astype(np.int64) * count + data.dst),
@@ -464,15 +495,29 @@ def repeated(names):
     return [(k, seen[name]) for k, name in enumerate(names) if seen.setdefault(name, k) != k]
 
 
-def check_feature_names(data):
-    if data.feature_names is None:
+def check_graph_names(data):
+    if data.graph_names is None:
         return
-    names = data.feature_names = [str(name) for name in data.feature_names]
-    columns = data.x.cols if isinstance(data.x, Csr) else 0 if data.x is None else data.x.shape[1]
-    if len(names) != columns:
-        fail("nodes/x_names", f"{len(names)} names, expected {columns}")
+    names, place = [str(name) for name in data.graph_names], "graphs/name"
+    data.graph_names = names
+    graphs = 0 if data.graph_offsets is None else data.graph_offsets.size - 1
+    if len(names) != graphs:
+        fail(place, f"{len(names)} names, expected {graphs}")
     for k, other in repeated(names):
-        fail("nodes/x_names", f"column {k}: {names[k]!r}, as column {other}, expected distinct names")
+        fail(place, f"graph {k}: {names[k]!r}, as graph {other}, expected distinct names")
+
+
+def check_column_names(data):
+    for field, place, values in (("feature_names", "nodes/x_names", data.x), ("attr_names", "edges/attr_names", data.edge_attr)):
+        if getattr(data, field) is None:
+            continue
+        names = [str(name) for name in getattr(data, field)]
+        setattr(data, field, names)
+        columns = values.cols if isinstance(values, Csr) else 0 if values is None else values.shape[1]
+        if len(names) != columns:
+            fail(place, f"{len(names)} names, expected {columns}")
+        for k, other in repeated(names):
+            fail(place, f"column {k}: {names[k]!r}, as column {other}, expected distinct names")
 
 
 def check_class_names(data):
@@ -535,29 +580,217 @@ def replacing(path):
             os.remove(temporary)
 
 
+def with_texts(stored):
+    """Lists of texts as bytes and offsets."""
+    for place, names in list(stored.items()):
+        if isinstance(names, list):
+            texts = [name.encode() for name in names]
+            stored[place] = np.frombuffer(b"".join(texts), np.uint8)
+            stored[f"{place}_offsets"] = np.cumsum([0] + [len(text) for text in texts]).astype(np.int64)
+    return {place: values for place, values in stored.items() if values is not None}
+
+
+def stored_items(data):
+    """What a file has of the items, by its place in version 1."""
+    csr = data.x if isinstance(data.x, Csr) else None
+    stored = {"nodes/x": data.x if csr is None else None, "nodes/x_indptr": csr and csr.indptr, "nodes/x_indices": csr and csr.indices,
+              "nodes/x_data": csr and csr.data, "nodes/y": data.y, "nodes/id": data.node_ids, "nodes/time": data.times,
+              "nodes/name": data.node_names, "nodes/x_names": data.feature_names,
+              f"{labels_group(data.task)}/class_names": data.class_names}
+    for k, split in enumerate(data.splits):
+        stored |= {f"splits/{part}" if k == 0 else f"splits/{k}/{part}": split[part] for part in PARTS}
+    return with_texts(stored)
+
+
+def store(file, stored, gzip):
+    for place, values in stored.items():
+        packed = {"compression": "gzip", "compression_opts": gzip, "shuffle": True} if gzip and values.nbytes >= 1024 else {}
+        file.create_dataset(place, data=values, **packed)
+
+
 def write(data, path, gzip=0):
     """Writes a checked dataset, compressed by `gzip` 1 to 9, or not at 0."""
     with replacing(path) as beside, h5py.File(beside, "w") as file:
         file.attrs.update({"format": "adjoint.graph", "version": VERSION, "name": data.name, "num_nodes": data.num_nodes,
                            "num_classes": data.num_classes or 0, "task": data.task, "undirected": int(data.undirected)})
-        csr = data.x if isinstance(data.x, Csr) else None
         stored = {"edges/src": data.src, "edges/dst": data.dst, "edges/weight": data.edge_weight, "edges/attr": data.edge_attr,
-                  "nodes/x": data.x if csr is None else None, "nodes/x_indptr": csr and csr.indptr,
-                  "nodes/x_indices": csr and csr.indices, "nodes/x_data": csr and csr.data, "nodes/y": data.y, "nodes/id": data.node_ids}
-        for place, names in (("nodes/name", data.node_names), ("nodes/x_names", data.feature_names), (f"{labels_group(data.task)}/class_names", data.class_names)):
-            if names is not None:
-                texts = [name.encode() for name in names]
-                stored[place] = np.frombuffer(b"".join(texts), np.uint8)
-                stored[f"{place}_offsets"] = np.cumsum([0] + [len(text) for text in texts]).astype(np.int64)
-        for k, split in enumerate(data.splits):
-            stored |= {f"splits/{part}" if k == 0 else f"splits/{k}/{part}": split[part] for part in PARTS}
-        stored |= {"graphs/offsets": data.graph_offsets, "graphs/y": data.graph_y, "edges/y": data.edge_y}
-        for place, values in stored.items():
-            if values is not None:
-                packed = {"compression": "gzip", "compression_opts": gzip, "shuffle": True} if gzip and values.nbytes >= 1024 else {}
-                file.create_dataset(place, data=values, **packed)
-        if csr is not None:
-            file["nodes"].attrs["x_cols"] = csr.cols
+                  "edges/attr_names": data.attr_names, "edges/time": data.edge_times, "edges/y": data.edge_y,
+                  "graphs/offsets": data.graph_offsets, "graphs/name": data.graph_names, "graphs/y": data.graph_y}
+        store(file, with_texts(stored) | stored_items(data), gzip)
+        if isinstance(data.x, Csr):
+            file["nodes"].attrs["x_cols"] = data.x.cols
+
+
+# ---- Several types ----
+
+
+def is_typed(source):
+    """Whether it has several types of nodes or edges."""
+    if isinstance(source, collections.abc.Mapping):
+        return set(source) >= {"nodes", "edges"}
+    if is_dgl(source):
+        return len(source.ntypes) != 1 or len(source.canonical_etypes) != 1
+    return isinstance(source, TypedDataset) or (hasattr(source, "node_types") and hasattr(source, "edge_types"))
+
+
+def typed_of(source):
+    """Unchecked TypedDataset of PyG, DGL or a mapping."""
+    if isinstance(source, TypedDataset):
+        return dataclasses.replace(source)
+    if isinstance(source, collections.abc.Mapping):
+        sparse = ("x_indptr", "x_indices", "x_data", "x_cols")
+        fields = {field.name for field in dataclasses.fields(Dataset)} - {"left_out"} | {"edge_index", *sparse}
+        parts = {}
+        for group in ("nodes", "edges"):
+            for kind, values in source[group].items():
+                unknown = [key for key in values if key not in fields]
+                if unknown:
+                    fail(f"{group} {kind}", f"{unknown[0]}: not known; the names are {', '.join(sorted(fields))}")
+                values = dict(values)
+                if "edge_index" in values:
+                    values["src"], values["dst"] = edges_of({"edge_index": values.pop("edge_index")})[:2]
+                if sparse[0] in values:
+                    values["x"] = Csr(*(values.pop(key) for key in sparse))
+                parts.setdefault(group, {})[kind] = Dataset(**values)
+        return TypedDataset(parts.get("nodes", {}), parts.get("edges", {}), source.get("name"))
+    result = TypedDataset({}, {})
+    if is_dgl(source):
+        for kind in source.ntypes:
+            stored = source.nodes[kind].data
+            used = {field: pick(stored, None, usual, kind) for field, usual in (("x", FEATURES), ("y", LABELS), ("node_ids", ("_ID",)))}
+            result.nodes[kind] = Dataset(num_nodes=int(source.num_nodes(kind)), splits=masks_of(stored),
+                                         **{field: stored[name] for field, name in used.items() if name is not None})
+            result.left_out += [f"{kind}: {name}" for name in stored if name not in [*used.values(), *MASKS]]
+        for kind in source.canonical_etypes:
+            stored, (src, dst) = source.edges[kind].data, source.edges(etype=kind)
+            used = {field: pick(stored, None, usual, kind) for field, usual in
+                    (("edge_attr", FEATURES), ("edge_weight", WEIGHTS), ("edge_y", LABELS))}
+            result.edges[kind] = Dataset(src=src, dst=dst, splits=masks_of(stored),
+                                         **{field: stored[name] for field, name in used.items() if name is not None})
+            result.left_out += [f"{kind}: {name}" for name in stored if name not in [*used.values(), *MASKS, "_ID"]]
+        return result
+    nodes = {"x": "x", "y": "y", "num_nodes": "num_nodes", "n_id": "node_ids", "time": "times", "node_names": "node_names",
+             "class_names": "class_names", "feature_names": "feature_names"}
+    edges = {"edge_attr": "edge_attr", "edge_weight": "edge_weight", "edge_y": "edge_y", "y": "edge_y", "time": "edge_times",
+             "class_names": "class_names", "attr_names": "attr_names"}
+    for kinds, known, parts in ((source.node_types, nodes, result.nodes), (source.edge_types, edges, result.edges)):
+        for kind in kinds:
+            stored = source[kind].to_dict()
+            masks = {name: stored.get(f"edge_{name}", stored.get(name)) for name in MASKS}
+            part = parts[kind] = Dataset(splits=masks_of(masks))
+            ends = ("edge_index", "adj_t") if known is edges else ()
+            if ends:
+                part.src, part.dst = rectangular_edges(stored, kind)
+                if "edge_label" in stored and "edge_label_index" not in stored:
+                    stored["edge_y"] = stored.pop("edge_label")
+            for key, value in stored.items():
+                if key in known:
+                    setattr(part, known[key], value)
+                elif key not in (*ends, *MASKS, *(f"edge_{name}" for name in MASKS)) and value is not None:
+                    result.left_out.append(f"{kind}: {key}")
+    return result
+
+
+def rectangular_edges(stored, kind):
+    if stored.get("edge_index") is not None or stored.get("adj_t") is None:
+        return edges_of(stored)[:2]
+    found = coo_of(stored["adj_t"], "adj_t")
+    if found is None or found[2] is not None:
+        fail(f"{kind}", "adj_t: expected a sparse matrix without values, or edge_index")
+    return found[1], found[0]
+
+
+class Groups:
+    """Names of groups for types of any name, and the places of one in them (data/detail/item_paths.h)."""
+
+    def __init__(self, parent):
+        self.parent, self.taken = parent, set()
+
+    def add(self, name):
+        plain = name and len(name) <= 64 and all(c.isascii() and (c.isalnum() or c in "_-") for c in name)
+        group = next(text for text in ([name] if plain else []) + [str(k) for k in range(len(self.taken) + 1)] if text not in self.taken)
+        self.taken.add(group)
+        return f"{self.parent}/{group}"
+
+
+def in_group(group, place):
+    if place.startswith("splits"):
+        return f"{group}/{place}"
+    name = place.removeprefix("nodes/")
+    return f"{group}/{'attr' + name[1:] if group.startswith('edges/') and (name == 'x' or name.startswith('x_')) else name}"
+
+
+def checked_group(data, group):
+    """The items of a type in stored form; errors name its group."""
+    data = dataclasses.replace(data, src=np.zeros(0, np.int32), dst=np.zeros(0, np.int32), graph_offsets=None)
+    if data.task not in (None, "none", *TASKS[:3]):
+        fail(f"attribute {group}@task", f'"{data.task}", expected {", ".join(TASKS[:3])}')
+    try:
+        check_items(data)
+    except DataError as error:
+        place, _, message = str(error).partition(": ")
+        raise DataError(f"{in_group(group, place)}: {message}") from None
+    return data
+
+
+def write_typed(source, path, gzip=0):
+    """Writes version 2, and returns it in stored form. Throws DataError."""
+    typed = dataclasses.replace(source, nodes={}, edges={})
+    typed.name = pathlib.Path(path).stem if typed.name is None else typed.name
+    groups, node_groups, edge_groups = {}, Groups("nodes"), Groups("edges")
+    ends = {kind: [whole(getattr(part, end), f"edges {kind}: {end}", 0, LARGEST - 1) for end in ("src", "dst")]
+            for kind, part in source.edges.items()}
+    total = sum(len(src) for src, _ in ends.values())
+    if not source.nodes:
+        fail("nodes", "no types, expected some")
+    for kind, part in source.nodes.items():
+        if not isinstance(kind, str) or not kind:
+            fail("nodes", f"a type called {kind!r}, expected a text")
+        group = groups[kind] = node_groups.add(kind)
+        if part.num_nodes is None:
+            counts = [rows_of(part.x.indptr) - 1 if isinstance(part.x, Csr) else rows_of(value)
+                      for value in (part.x, part.y, part.node_ids, part.node_names, part.times) if value is not None]
+            part = dataclasses.replace(part, num_nodes=counts[0] if counts else max(
+                (int(end.max()) + 1 for (s, _, t), both in ends.items() for at, end in zip((s, t), both) if at == kind and end.size), default=0))
+        if not is_integer(part.num_nodes) or not 1 <= part.num_nodes < LARGEST:
+            fail(f"attribute {group}@num_nodes", f"{part.num_nodes!r}, expected 1 to {LARGEST - 1}")
+        typed.nodes[kind] = part = checked_group(part, group)
+        if not lists_items(part) and part.num_nodes > max(BARE_NODES, BARE_NODES_PER_EDGE * total):
+            fail(f"attribute {group}@num_nodes", f"{part.num_nodes}, but there are no features or labels of that many nodes")
+    for kind, part in source.edges.items():
+        if not (isinstance(kind, tuple) and len(kind) == 3 and all(isinstance(name, str) and name for name in kind)):
+            fail("edges", f"a type {kind!r}, expected (source type, name, target type)")
+        group = groups[kind] = edge_groups.add(kind[1])
+        for name, end, at in zip((kind[0], kind[2]), ends[kind], ("src", "dst")):
+            if name not in source.nodes:
+                fail(f"{group}/{at}", f"nodes of a type {name!r}, expected one of {', '.join(source.nodes)}")
+            whole(end, f"{group}/{at}", 0, typed.nodes[name].num_nodes - 1)
+        count = len(ends[kind][0])
+        if count != len(ends[kind][1]):
+            fail(f"{group}/dst", f"{len(ends[kind][1])} edges, but src has {count}")
+        items = Dataset(num_nodes=count, x=part.edge_attr, feature_names=part.attr_names, y=part.edge_y, times=part.edge_times,
+                        splits=part.splits, class_names=part.class_names, num_classes=part.num_classes,
+                        task=part.task and part.task.replace("edge_", "node_"))
+        items = checked_group(items, group) if count else dataclasses.replace(items, splits=[], task="none")
+        items.edge_weight = None if part.edge_weight is None else floats(part.edge_weight, f"{group}/weight", count, 0)
+        items.src, items.dst = (end.astype(np.int32) for end in ends[kind])
+        typed.edges[kind] = items
+    with replacing(path) as beside, h5py.File(beside, "w") as file:
+        file.attrs.update({"format": "adjoint.graph", "version": 2, "name": typed.name})
+        for kind, items in {**typed.nodes, **typed.edges}.items():
+            group, of_edges = groups[kind], isinstance(kind, tuple)
+            ends = {"src": items.src, "dst": items.dst, "weight": items.edge_weight} if of_edges else {}
+            stored = {f"{group}/{name}": values for name, values in ends.items() if values is not None}
+            store(file, stored | {in_group(group, place): values for place, values in stored_items(items).items()}, gzip)
+            attributes = file.require_group(group).attrs
+            attributes.update({"source": kind[0], "name": kind[1], "target": kind[2]} if of_edges else
+                              {"name": kind, "num_nodes": items.num_nodes})
+            if items.task != "none":
+                attributes.update({"task": items.task.replace("node_", "edge_") if of_edges else items.task,
+                                   "num_classes": items.num_classes or 0})
+            if isinstance(items.x, Csr):
+                attributes["x_cols"] = items.x.cols
+    return typed
 
 
 # ---- PyG ----
@@ -610,8 +843,6 @@ def edges_of(stored):
 
 
 def from_pyg(data):
-    if hasattr(data, "node_types"):
-        fail("data", f"{type(data).__name__} of several kinds of nodes, expected one; see its to_homogeneous()")
     stored = data.to_dict()
     src, dst, weight, nodes = edges_of(stored)
     attr = stored.get("edge_attr")
@@ -635,18 +866,21 @@ def from_pyg(data):
     if nodes is None:  # known from labels or edges only
         ends = [int(array(end, "edge_index").max()) + 1 for end in (src, dst) if len(end)]
         nodes = max([data.num_nodes or 0, rows_of(y) or 0, *ends])
-    known = {"edge_index", "adj_t", "x", "y", "edge_weight", "edge_attr", "num_nodes", "n_id", "batch", "ptr", "class_names", "feature_names",
-             *MASKS}
+    known = {"edge_index", "adj_t", "x", "y", "edge_weight", "edge_attr", "num_nodes", "n_id", "batch", "ptr", "class_names", "graph_name",
+             *COLUMN_NAMES, *MASKS}
     result = Dataset(src=src, dst=dst, num_nodes=nodes, edge_weight=weight, edge_attr=attr, x=stored.get("x"), y=y,
                      splits=masks_of(stored), node_ids=stored.get("n_id"), class_names=stored.get("class_names"),
-                     feature_names=stored.get("feature_names"),
+                     **{field: stored.get(field) for field in COLUMN_NAMES},
                      left_out=[key for key, value in stored.items() if key not in known and value is not None])
+    if stored.get("graph_name") is not None:
+        result.graph_names = [stored["graph_name"]] if isinstance(stored["graph_name"], str) else list(stored["graph_name"])
     if offsets is not None:
         offsets = result.graph_offsets = array(offsets, "ptr")
         if result.class_names and not isinstance(result.class_names[0], str):
             result.class_names = result.class_names[0]  # a Batch has the list of each graph
-        if result.feature_names and not isinstance(result.feature_names[0], str):
-            result.feature_names = result.feature_names[0]
+        for field in COLUMN_NAMES:
+            if (names := getattr(result, field)) and not isinstance(names[0], str):
+                setattr(result, field, names[0])
         if y is not None and rows_of(y) == len(offsets) - 1:
             result.y, result.graph_y = None, y
     return result
@@ -760,8 +994,11 @@ def from_networkx(graph, features=None, label=None, weight=None, edge_features=N
     elif (whole_graph := next((graph.graph[n] for n in LABELS if n in graph.graph), None)) is not None:
         result.graph_y = np.asarray(whole_graph)[None]
     result.class_names = result.class_names or graph.graph.get("class_names")
+    result.graph_names = [graph.graph["name"]] if graph.graph.get("name") else None
     if result.x is not None:  # attributes of one number each
         result.feature_names = used if result.x.shape[1] == len(used) and len(used) > 1 else graph.graph.get("feature_names")
+    if result.edge_attr is not None:
+        result.attr_names = edge_used if result.edge_attr.shape[1] == len(edge_used) > 1 else graph.graph.get("attr_names")
     result.splits = splits_of_nodes(nodes, split)
     if not graph.is_directed():  # both ways; a loop is one edge
         back = np.flatnonzero(src != dst)
@@ -865,6 +1102,9 @@ def joined(parts):
             value = whole(getattr(part, end), f"graph {index}: edges/{end}", 0, int(sizes[index]) - 1)
             setattr(part, end, value + starts[index])
     result.src, result.dst = (np.concatenate([getattr(part, end) for part in parts]) for end in ("src", "dst"))
+    named = [part.graph_names for part in parts]
+    if all(names is not None for names in named) and len({names[0] for names in named}) == len(named):
+        result.graph_names = [names[0] for names in named]
     split_labels(parts, sizes)
     lengths = {"edge_weight": np.array([len(part.src) for part in parts]), "x": sizes, "y": sizes, "graph_y": np.ones_like(sizes)}
     lengths["edge_attr"] = lengths["edge_weight"]
@@ -886,10 +1126,11 @@ def joined(parts):
     if any(name is not None and name != named[0] for name in named):
         fail("graphs", "labels that are texts, of other classes in each graph, expected numbers")
     result.class_names = named[0]
-    columns = [part.feature_names for part in parts]
-    if any(names is not None and names != columns[0] for names in columns):
-        fail("graphs", "other names of columns in each graph, expected the same")
-    result.feature_names = columns[0]
+    for field in COLUMN_NAMES:
+        columns = [getattr(part, field) for part in parts]
+        if any(names is not None and names != columns[0] for names in columns):
+            fail("graphs", "other names of columns in each graph, expected the same")
+        setattr(result, field, columns[0])
     undirected = {part.undirected for part in parts}
     result.undirected = undirected.pop() if len(undirected) == 1 else None
     return result
@@ -994,6 +1235,10 @@ def to_adjoint(source, path, gzip=0, **more):
     (NetworkX). Throws DataError, or OSError if the file cannot be written."""
     if isinstance(gzip, bool) or gzip not in range(10):
         fail("gzip", f"{gzip!r}, expected 0 to 9")
+    if is_typed(source):
+        if set(more) - {"name"}:
+            fail(next(iter(set(more) - {"name"})), "not for several types, expected name alone")
+        return write_typed(dataclasses.replace(typed_of(source), **more), path, gzip)
     fields = {field.name for field in dataclasses.fields(Dataset)}
     data = dataset_of(source, **{name: value for name, value in more.items() if name not in fields})
     replaced = {name: value for name, value in more.items() if name in fields}
@@ -1006,6 +1251,8 @@ def to_adjoint(source, path, gzip=0, **more):
         data = dataclasses.replace(joined([data]), task=data.task, num_classes=data.num_classes, name=data.name)
     if data.graph_y is not None and data.graph_offsets is None:
         data.graph_offsets = [0, data.num_nodes]
+    if data.graph_offsets is None and "graph_names" not in replaced and not isinstance(source, collections.abc.Mapping):
+        data.graph_names = None  # of a graph that is alone
     if data.name is None:
         data.name = pathlib.Path(path).stem
     data = checked(data)
@@ -1014,6 +1261,9 @@ def to_adjoint(source, path, gzip=0, **more):
 
 
 def summary(data):
+    if isinstance(data, TypedDataset):
+        return ", ".join([f"{part.num_nodes} {kind}" for kind, part in data.nodes.items()]
+                         + [f"{len(part.src)} {':'.join(kind)}" for kind, part in data.edges.items()])
     counts = [f"{data.num_nodes} nodes", f"{len(data.src)} directed edges"]
     if data.x is not None:
         counts.append(f"{data.x.cols if isinstance(data.x, Csr) else data.x.shape[1]} features")
@@ -1135,7 +1385,9 @@ def load_torch(path, trusted=False):
         try:
             import torch_geometric.data  # registers PyG's classes that are plain data
             known = [getattr(torch_geometric.data.data, name) for name in ("Data", "DataEdgeAttr", "DataTensorAttr")
-                     if hasattr(torch_geometric.data.data, name)] + [torch_geometric.data.storage.GlobalStorage]
+                     if hasattr(torch_geometric.data.data, name)] + [torch_geometric.data.HeteroData]
+            known += [getattr(torch_geometric.data.storage, name) for name in ("GlobalStorage", "BaseStorage", "NodeStorage", "EdgeStorage")
+                      if hasattr(torch_geometric.data.storage, name)]
             if hasattr(torch.serialization, "add_safe_globals"):
                 torch.serialization.add_safe_globals(known)
         except ImportError:

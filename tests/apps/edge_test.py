@@ -341,6 +341,34 @@ with h5py.File("renamed.h5", "w") as f, h5py.File("kind.h5") as a:
 assert [line for line in run("predict", "renamed.h5", "--checkpoint", "whole.h5", "--out", "c.csv").splitlines() if "test" in line] == [
     line for line in again.splitlines() if line.startswith("test")]
 
+# Columns of edge attributes are matched by their names: in another order they give the same logits, and what is missing is named.
+places = rng.normal(size=(60, 2)).astype(np.float32)
+ends = rng.integers(0, 60, (2, 400))
+attributes = rng.normal(size=(400, 3)).astype(np.float32)
+roads = {"x": places, "y": rng.integers(0, 2, 60), "splits": {p: np.arange(60) % 3 == k for k, p in enumerate(("train", "val", "test"))},
+        "edge_index": ends}
+to_adjoint({**roads, "edge_attr": attributes, "attr_names": ["fare", "length", "rail"]}, "roads.h5")
+to_adjoint({**roads, "edge_attr": np.hstack([attributes[:, [2, 0]], rng.normal(size=(400, 1)), attributes[:, [1]]]),
+            "attr_names": ["rail", "fare", "other", "length"]}, "moved.h5")
+to_adjoint({**roads, "edge_attr": attributes, "attr_names": ["fare", "length", "road"]}, "other.h5")
+for program, options in (("train_gat", ("--heads", 2)), ("train_edge", ("--model", "gat"))):
+    data, moved, other = "roads.h5", "moved.h5", "other.h5"
+    if program == "train_edge":
+        for name in (data, moved, other):
+            with h5py.File(name, "r+") as f:
+                f["edges/y"], f.attrs["task"] = np.arange(400) % 2, "edge_class"
+                del f["nodes/y"], f["splits"]
+                for part in range(3):
+                    f[f"splits/{('train', 'val', 'test')[part]}"] = np.arange(part, 400, 3)
+    run(program, data, "--epochs", 5, "--quiet", "--checkpoint", "roads.ckpt", *options)
+    run("predict", data, "--checkpoint", "roads.ckpt", "--out", "roads.out.h5", "--quiet")
+    out = run("predict", moved, "--checkpoint", "roads.ckpt", "--out", "moved.out.h5")
+    assert "edge attributes: 'other' passed over" in out and "edge attributes: columns in the order" in out, out
+    with h5py.File("roads.out.h5") as a, h5py.File("moved.out.h5") as b:
+        place = ("nodes" if program == "train_gat" else "edges") + "/score"
+        assert (a[place][...] == b[place][...]).all()
+    refused("predict", other, "--checkpoint", "roads.ckpt", "--out", "o.csv", status=1, words=("edges/attr_names", "'rail'", "'road'"))
+
 # Refusals.
 run("train_link", "kind.h5", "--epochs", 1, "--quiet", "--node-features", "degree")  # needs no labels
 for call, status, words in (

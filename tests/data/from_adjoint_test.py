@@ -30,7 +30,9 @@ def datasets():
     yield "targets", base | {"x": x, "y": draw.random((6, 2)), "edge_weight": draw.random(6), "edge_attr": draw.random((6, 2))}
     yield "unlabelled", base | {"x": x, "y": np.array([0, -1, 1, 2, -1, 0])}
     yield "named columns", base | {"x": x, "feature_names": [f"c{k}" for k in range(x.shape[1])]}
+    yield "named attributes", base | {"x": x, "edge_attr": draw.random((6, 2)), "attr_names": ["length", "größe"]}
     yield "named classes", base | {"x": x, "y": draw.integers(0, 3, 6), "num_classes": 3, "class_names": ["a", "Zoë", "c, d"]}
+    yield "named graphs", many | {"graph_y": [0, 2, 1], "graph_names": ["salt", "ice", "sand"]}
     yield "named classes of graphs", many | {"graph_y": [0, 2, 1], "class_names": ["a", "", "c"]}
     yield "structure", dict(base)
     yield "undirected", base | {"edge_index": [[0, 1, 1, 2, 4, 1, 0], [1, 0, 2, 1, 4, 0, 1]], "node_ids": [9, 8, 7, -6, 5, 2**40]}

@@ -116,6 +116,9 @@ class Arrays(Case):
     def test_names_of_classes(self):
         to_adjoint(arrays(x=np.ones((4, 2)), feature_names=["age", "größe"]), self.out)
         self.assertEqual(contents(self.out)["nodes/x_names"].tobytes(), "agegröße".encode())
+        to_adjoint(arrays(edge_attr=np.ones((5, 2)), attr_names=["age", "größe"]), self.out)
+        self.assertEqual(contents(self.out)["edges/attr_names"].tobytes(), "agegröße".encode())
+        self.loaded()
         to_adjoint(arrays(y=[0, 1, 1, 0], class_names=["Zoë", "d d"]), self.out)
         found = contents(self.out)
         self.assertEqual(found["nodes/class_names"].tobytes(), "Zoëd d".encode())
@@ -124,6 +127,9 @@ class Arrays(Case):
         to_adjoint({"edge_index": [[0, 3], [1, 2]], "graph_offsets": [0, 2, 4], "graph_y": [1, 0], "class_names": "xy"}, self.out)
         self.assertEqual(contents(self.out)["graphs/class_names"].tobytes(), b"xy")
         self.loaded()
+        to_adjoint({"edge_index": [[0, 3], [1, 2]], "graph_offsets": [0, 2, 4], "graph_names": ["salt", "ice"]}, self.out)
+        copy = self.loaded()
+        self.assertEqual((copy["graphs/name"].tobytes(), copy["graphs/name_offsets"].tolist()), (b"saltice", [0, 4, 7]))
 
     def test_what_is_wrong_is_said_and_nothing_is_written(self):
         nan, big = float("nan"), 1e39
@@ -209,6 +215,8 @@ class Arrays(Case):
                 ({"node_names": ["a"]}, "nodes/name: 1 names, expected 4"),
                 ({"node_ids": [1, 2, 3, 4], "node_names": list("abcd")}, "nodes: both id and name"),
                 ({"x": np.ones((4, 2)), "feature_names": ["a"]}, "nodes/x_names: 1 names, expected 2"),
+                ({"graph_names": ["a"]}, "graphs/name: 1 names, expected 0"),
+                ({"attr_names": ["a"]}, "edges/attr_names: 1 names, expected 0"),
                 ({"y": [0, 1, 1, 0], "class_names": ["a"]}, "nodes/class_names: 1 names, expected 2"),
                 ({"y": [0, 1, 1, 0], "class_names": ["a", "a"]}, "nodes/class_names: class 1: 'a', as class 0, expected distinct"),
                 ({"features": x}, "features: not known; the names are"),

@@ -64,8 +64,11 @@ BEFORE = {  # the rest of a first line does not matter
 import networkx, scipy.sparse
 graph, matrix = networkx.karate_club_graph(), scipy.sparse.identity(3)
 x, val, test = np.eye(3), train + 1, train + 2
+rated, stars = np.array([[0, 1], [1, 8]]), np.ones((2, 1))
 import torch
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
+hetero = HeteroData()
+hetero["user"].x, hetero["user", "knows", "user"].edge_index = torch.ones(3, 2), torch.tensor([[0, 1], [1, 2]])
 data = Data(x=torch.ones(3, 2), edge_index=torch.tensor([[0, 1], [1, 2]]), y=torch.tensor([0, 1, 1]))
 data.train_mask, data.val_mask, data.test_mask = torch.eye(3, dtype=torch.bool)
 """,
