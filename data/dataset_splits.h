@@ -23,11 +23,10 @@ struct RandomSplits {
   /// The same for the nodes, graphs or edges of a dataset. In a symmetric graph all edges between two nodes
   /// are in one part: an edge and its reverse say the same.
   std::vector<Split> draw(const Dataset& data, const std::string& place) const;
+  /// The same for edges between nodes of one type, by position: all between two nodes are in one part.
+  std::vector<Split> draw_pairs(const EdgeIndex& edges, const Tensor& labels, const std::string& place) const;
   /// "split by seed 0, stratified: 60 nodes to train, 20 to validate, 20 to test", for a summary.
   std::string note(const std::vector<Split>& splits, std::string_view items) const;
-
- private:
-  std::vector<Split> draw_both_ways(const Dataset& data, const std::string& place) const;
 };
 
 /// Number of nodes, or of graphs or edges for their tasks: what splits select.

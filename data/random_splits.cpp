@@ -52,16 +52,17 @@ std::vector<Split> RandomSplits::draw(const Tensor& labels, int64_t items, const
 }
 
 std::vector<Split> RandomSplits::draw(const Dataset& data, const std::string& place) const {
-  if (is_of_edges(data.task) && data.graph.is_symmetric()) return draw_both_ways(data, place);
+  if (is_of_edges(data.task) && data.graph.is_symmetric())
+    return draw_pairs(data.graph.to(Device::cpu()).edge_index(), data.edge_y, place);
   return draw(data.labels(), num_split_items(data), place, word_for_split_items(data.task));
 }
 
-std::vector<Split> RandomSplits::draw_both_ways(const Dataset& data, const std::string& place) const {
-  const EdgeIndex edges = data.graph.to(Device::cpu()).edge_index();
+std::vector<Split> RandomSplits::draw_pairs(const EdgeIndex& edges, const Tensor& edge_labels,
+                                            const std::string& place) const {
   const auto src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
   std::map<std::pair<int32_t, int32_t>, std::vector<int32_t>> joined;  // labelled edges by their two nodes
   for (int32_t e = 0; e < std::ssize(src); ++e)
-    if (const auto k = static_cast<size_t>(e); detail::is_labelled(data.edge_y, e))
+    if (const auto k = static_cast<size_t>(e); detail::is_labelled(edge_labels, e))
       joined[std::minmax(src[k], dst[k])].push_back(e);
   std::vector<std::vector<int32_t>> groups;
   std::vector<int32_t> first;
@@ -69,7 +70,7 @@ std::vector<Split> RandomSplits::draw_both_ways(const Dataset& data, const std::
     first.push_back(members.front());
     groups.push_back(std::move(members));
   }
-  const Tensor labels = detail::gather_edges(data.edge_y, Tensor::from(first));
+  const Tensor labels = detail::gather_edges(edge_labels, Tensor::from(first));
   std::vector<Split> splits = draw(labels, std::ssize(groups), place, "edges");
   for (Split& split : splits)
     for (Tensor* part : {&split.train, &split.val, &split.test}) {

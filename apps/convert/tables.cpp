@@ -49,7 +49,8 @@ struct Arguments {
       {"relation", "COLUMN",
        "edges: column of the names of types (default: by names as relation, predicate, :TYPE); none: one "
        "type"},
-      {"attributes", "LIST", "edges: columns of attributes (default: none)"},
+      {"attributes", "LIST",
+       "edges: columns of attributes, or all that have no other purpose (default: none)"},
       {"missing-ids", "HOW", "edges: lines without an id: error, drop or keep (as a name)"},
       {"undirected", "true",
        "edges: add the reverse of each edge; between nodes of two types as edges rev_NAME"}};

@@ -60,6 +60,12 @@ EdgeTable::EdgeTable(const EdgeTableFile& table, const TableFiles& files, NodeTy
         rows_.place(), rows_.columns());
   find_relation(find({}));
   graph_ = rows_.column(table_.graph);
+  const bool takes_all = table_.features == std::vector<std::string>{"all"} &&
+                         std::ranges::find(rows_.names(), "all") == rows_.names().end();
+  if (takes_all) table_.features.clear();
+  const std::vector<int64_t> used = purposes();
+  for (int64_t k = 0; k < rows_.columns() && takes_all; ++k)
+    if (std::ranges::find(used, k) == used.end()) table_.features.push_back(choice_text(k));
   rows_.expect_distinct(purposes());
   find_types(types);
   for (const std::string& name : {type_.src, type_.dst}) {
@@ -129,6 +135,12 @@ void EdgeTable::read_ends(NodeTypes& types) {
   if (dropped_ == std::ssize(src_)) source.fail(0, "no line with both ids, expected some");
 }
 
+std::string EdgeTable::choice_text(int64_t column) const {
+  const std::span<const std::string> names = rows_.names();
+  const std::string name = column < std::ssize(names) ? names[static_cast<size_t>(column)] : "";
+  return !name.empty() && std::ranges::count(names, name) == 1 ? name : std::to_string(column + 1);
+}
+
 std::vector<int64_t> EdgeTable::purposes() const {
   std::vector<int64_t> columns{columns_.source, columns_.target, columns_.weight, relation_, graph_};
   for (const std::string& attribute : table_.features) columns.push_back(rows_.column(attribute));
@@ -136,6 +148,8 @@ std::vector<int64_t> EdgeTable::purposes() const {
     columns.push_back(rows_.column(*column));
   return columns;
 }
+
+bool EdgeTable::is_labelled() const { return !table_.label.empty() && table_.label != "none"; }
 
 std::string EdgeTable::note() const {
   const auto name = [&](int64_t column) { return excerpt(column_name(column, rows_.names())); };
@@ -151,13 +165,13 @@ std::string EdgeTable::note() const {
   if (dropped_ > 0)
     note += fmt::format("; {} line{} without an id dropped", dropped_, dropped_ == 1 ? "" : "s");
   const std::string others = passed_over(purposes(), rows_.names(), rows_.columns());
-  return note + others + (others.empty() ? "" : " (attributes takes them as attributes)");
+  return note + others + (others.empty() ? "" : " (attributes takes them as attributes; all: every one)");
 }
 
 ItemTable EdgeTable::row_items(std::vector<std::string>& notes) {
   Dataset alone;
   const int64_t count = std::ssize(src_);
-  const bool labelled = !table_.label.empty() && table_.label != "none";
+  const bool labelled = is_labelled();
   const Tensor none = Tensor::empty({0}, DType::i32);
   const auto header = rows_.has_header() ? Header::yes : Header::no;
   if (!table_.features.empty() || labelled) {
@@ -169,19 +183,14 @@ ItemTable EdgeTable::row_items(std::vector<std::string>& notes) {
     files.features_by_row = true;
     files.columns.label = labelled ? table_.label : "none";
     files.columns.features = table_.features;
-    const std::vector<std::string> names(rows_.names().begin(), rows_.names().end());
-    for (int64_t k = 0; k < rows_.columns() && table_.features.empty(); ++k) {
-      const std::string name = k < std::ssize(names) ? names[static_cast<size_t>(k)] : "";
-      const bool distinct = !name.empty() && std::count(names.begin(), names.end(), name) == 1;
-      files.columns.without.push_back(distinct ? name : std::to_string(k + 1));
-    }
+    for (int64_t k = 0; k < rows_.columns() && table_.features.empty(); ++k)
+      files.columns.without.push_back(choice_text(k));
     files.types = table_.types;
     files.like = table_.like;
     files.impute = table_.impute;
     files.missing_labels = table_.missing_labels;
     files.task = table_.task;
     files.split_column = table_.split;
-    if (table_.split.empty() && labelled) files.split = files_.split;
     files.headers = header;
     read_node_files(files, files_.text, numbers, alone, nullptr, notes);
   } else if (!table_.split.empty()) {
@@ -211,6 +220,9 @@ std::vector<EdgeTable::Part> EdgeTable::parts(const HeteroGraph::NodeCounts& cou
     EdgeType type = type_;
     if (relation_ >= 0) type.name = relation_names_[r];
     parts.push_back(part(type, rows[r], items, counts));
+    if (draws_splits())
+      notes.push_back(fmt::format("{} of \"{}\"", files_.split->note(parts.back().items.splits, "edges"),
+                                  excerpt(type.name)));
     if (!table_.undirected || type.src == type.dst) continue;
     const Part& forward = parts.back();
     Part backward{{type.dst, "rev_" + type.name, type.src}, {}, {}};
@@ -242,10 +254,10 @@ EdgeTable::Part EdgeTable::part(const EdgeType& type, const std::vector<int32_t>
       dst.push_back(src[k]);
       all.push_back(rows[k]);
     }
-  const Tensor index = Tensor::from(all);
+  const Tensor index = Tensor::from(all), first = index.rows(0, first_reverse);
+  const EdgeIndex edges{Tensor::from(src), Tensor::from(dst)};
   Part part{type, {}, items};
-  part.edges.relation =
-      Relation::from_coo(counts.at(type.src), counts.at(type.dst), Tensor::from(src), Tensor::from(dst));
+  part.edges.relation = Relation::from_coo(counts.at(type.src), counts.at(type.dst), edges.src, edges.dst);
   if (!weights_.empty()) part.edges.attributes.emplace("weight", gather_edges(Tensor::from(weights_), index));
   ItemTable& table = part.items;
   if (items.x) {
@@ -268,6 +280,14 @@ EdgeTable::Part EdgeTable::part(const EdgeType& type, const std::vector<int32_t>
                   text_of(type));
       *list = Tensor::from(kept);
     }
+  if (draws_splits()) {
+    const Tensor labels = gather_edges(items.y, first);
+    const EdgeIndex listed{edges.src.rows(0, first_reverse), edges.dst.rows(0, first_reverse)};
+    table.splits =
+        type.src == type.dst && Graph::from_coo(counts.at(type.src), listed.src, listed.dst).is_symmetric()
+            ? files_.split->draw_pairs(listed, labels, path())
+            : files_.split->draw(labels, first_reverse, path(), "edges");
+  }
   table.train = table.val = table.test = {};
   if (!table.splits.empty()) {
     table.train = table.splits[0].train;

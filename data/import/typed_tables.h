@@ -17,7 +17,7 @@ struct ItemColumns {
   /// Kind of labels: node_class, node_multilabel and node_regression, also of edges.
   Task task = Task::node_class;
   std::optional<std::vector<std::string>> missing_labels = {};  ///< as NodeFiles
-  std::vector<std::string> features = {};                       ///< of edges: attributes
+  std::vector<std::string> features = {};                       ///< of edges: attributes; "all"
   std::vector<std::string> without = {};                        ///< of nodes: no features
   std::vector<ColumnChoice> types = {};
   std::optional<Imputation> impute = {};

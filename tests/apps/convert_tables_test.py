@@ -91,6 +91,11 @@ def test_types():
         np.testing.assert_array_equal(knows["src"][:], [0, 1, 2, 1, 2])
         np.testing.assert_array_equal(knows["dst"][:], [1, 2, 2, 0, 1])
         assert knows.attrs["source"] == knows.attrs["target"] == "people"
+    run("convert", "tables", "all.h5", "--nodes", "people.csv", "--nodes", "film=films.csv", "--edges",
+        "people:rated:film=ratings.csv", "--id", "people=name", "--attributes", "rated=all", "--weight", "rated=stars",
+        "--without", "people=joined", "--without", "film=part,genre")
+    with h5py.File("all.h5") as f:
+        assert names(f["edges/rated"], "attr_names") == ["device=pc", "device=tv", "when"], names(f["edges/rated"], "attr_names")
     report = json.loads(run("inspect", "shop.h5", "--json"))
     assert report["problems"] == [] and [n["type"] for n in report["nodes"]] == ["film", "people"]
     assert report["nodes"][1]["classes"] == [2, 1] and report["nodes"][1]["times"]
@@ -302,6 +307,24 @@ def test_single_type():
         assert sorted(f["nodes"]) == ["item", "users"] and list(f["edges"]) == ["likes"]
 
 
+def test_splits_of_edges():
+    """Rows that list an edge both ways are in one part, for each type of edges by itself."""
+    ends = [(a, (a + step) % 40) for step in (1, 7) for a in range(40)]
+    write("both.csv", "source,target,kind,sign\n" + "".join(
+        f"{s},{d},{kind},{'plus' if (a + b) % 3 else 'minus'}\n" for kind in ("near", "far")
+        for a, b in ends for s, d in ((a, b), (b, a))))
+    text = run("convert", "tables", "both.h5", "--edges", "both.csv", "--relation", "kind", "--label", "sign", "--split",
+               "50,25,25", "--seed", "2")
+    expect(text, 'split by seed 2: 80 edges to train, 40 to validate, 40 to test of "near"', 'of "far"')
+    with h5py.File("both.h5") as f:
+        for kind in ("near", "far"):
+            edges = f["edges/" + kind]
+            pairs = [tuple(sorted(pair)) for pair in zip(edges["src"][:].tolist(), edges["dst"][:].tolist())]
+            parts = [[pairs[k] for k in edges["splits/" + part][:]] for part in ("train", "val", "test")]
+            assert sum(map(len, parts)) == 160 and [len(set(part)) for part in parts] == [40, 20, 20]
+            assert not set(parts[0]) & set(parts[1]) | set(parts[0]) & set(parts[2]) | set(parts[1]) & set(parts[2])
+
+
 def test_many_graphs():
     """Graphs by a column of graphs: node numbers begin anew in each, rows in any order; and labels by graph."""
     write("n.csv", "graph_id,node_id,mass,born\ng2,0,5,50\ng1,0,1,10\ng2,1,6,60\ng1,1,2,20\ng1,2,3,30\n")
@@ -314,6 +337,7 @@ def test_many_graphs():
         assert f.attrs["task"] == "graph_class" and f["graphs/offsets"][:].tolist() == [0, 3, 5]
         assert f["nodes/x"][:].ravel().tolist() == [1, 2, 3, 5, 6] and names(f["nodes"], "x_names") == ["mass"]
         assert f["graphs/y"][:].tolist() == [1, 0] and names(f["graphs"], "class_names") == ["fine", "toxic"]
+        assert names(f["graphs"], "name") == ["g1", "g2"]
         assert f["nodes/time"][:].tolist() == [10, 20, 30, 50, 60]
         assert names(f["edges"], "attr_names") == ["bond=double", "bond=single"]
         edges = sorted(zip(f["edges/src"][:], f["edges/dst"][:], f["edges/attr"][:, 0]))
@@ -331,6 +355,7 @@ def test_many_graphs():
     run("convert", "tables", "u.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "atom=g")
     with h5py.File("u.h5") as f:
         assert f["graphs/offsets"][:].tolist() == [0, 2, 3] and f.attrs["task"] == "none"
+        assert names(f["graphs"], "name") == ["1", "2"]
     write("m.csv", "from,to\na,c\n")
     expect(refused("x.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "atom=g"),
            "expected edges within graphs")
@@ -388,5 +413,6 @@ with tempfile.TemporaryDirectory() as folder:
     test_description()
     test_guesses()
     test_single_type()
+    test_splits_of_edges()
     test_many_graphs()
     test_h5py_files()

@@ -34,9 +34,14 @@ class EdgeTable {
   ItemTable row_items(std::vector<std::string>& notes);
   Part part(const EdgeType& type, const std::vector<int32_t>& rows, const ItemTable& items,
             const HeteroGraph::NodeCounts& counts) const;
+  /// The column as a user would choose it: by name, or by number if the name is missing or not the only one.
+  std::string choice_text(int64_t column) const;
   /// Columns that are used.
   std::vector<int64_t> purposes() const;
   std::string note() const;
+  bool is_labelled() const;
+  /// At random; else a column has them, or nothing.
+  bool draws_splits() const { return files_.split && table_.split.empty() && is_labelled(); }
 
   EdgeTableFile table_;
   const TableFiles& files_;
