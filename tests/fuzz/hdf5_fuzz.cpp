@@ -1,13 +1,14 @@
-// Mutates bytes and contents of valid datasets and checkpoints, and loads them: each must load, or be refused
-// with a one-line DataError that leaves the training unchanged; and check_dataset() must find no problems
-// exactly if a dataset loads. Some files crash or hang HDF5's library, which therefore runs in its own
-// process; these are counted.
+// Mutates bytes and contents of valid datasets, of one type and of several, and checkpoints, and loads them:
+// each must load, or be refused with a one-line DataError that leaves the training unchanged; and
+// check_dataset() must find no problems exactly if a dataset loads. Some files crash or hang HDF5's library,
+// which therefore runs in its own process; these are counted.
 //   hdf5_fuzz [RUNS | SECONDSs [SEED]]     hdf5_fuzz 4000, hdf5_fuzz 120s 7
 
 #include "content_mutator.h"
 #include "run.h"
 #include <adjoint/data/generators.h>
 #include <adjoint/data/reordered.h>
+#include <adjoint/data/typed_dataset.h>
 #include <adjoint/graph/order/orders.h>
 #include <adjoint/graph/order/partition.h>
 #include <adjoint/nn/linear.h>
@@ -109,10 +110,15 @@ bool is_of_library(const std::string& problem) {
   return problem.find("the HDF5 library") != std::string::npos;
 }
 
+/// As `inspect` finds them.
+std::vector<std::string> problems_in(const std::string& path) {
+  return is_typed_dataset(path) ? check_typed_dataset(path).problems : check_dataset(path).problems;
+}
+
 /// Compares the problems of check_dataset() with the error of loading. HDF5 may fail differently on the same
 /// file (it reads uninitialised memory), and may accept `from_memory` what it refuses from a file.
 void require_same(const std::string& path, bool from_memory, const std::string& thrown) {
-  const std::vector<std::string> problems = check_dataset(path).problems;
+  const std::vector<std::string> problems = from_memory ? check_dataset(path).problems : problems_in(path);
   for (const std::string& problem : problems) require_line(problem);
   // Disagreements between the library's drivers do not concern the checks.
   if (from_memory && is_of_library(problems.empty() ? thrown : problems.front())) return;
@@ -130,11 +136,14 @@ void require_same(const std::string& path, bool from_memory, const std::string& 
   }
 }
 
-/// A valid file, and the function that loads such files.
+enum class Kind : uint8_t { dataset, typed, checkpoint };
+constexpr const char* kKinds[] = {"dataset", "typed", "checkpoint"};
+
+/// A valid file.
 struct Seed {
   Bytes bytes;
   Content content;
-  bool checkpoint = false;
+  Kind kind = Kind::dataset;
 };
 
 /// Reordered nodes with a partition and names.
@@ -172,6 +181,7 @@ Dataset many_graphs() {
   data.x = Features(Tensor::full({kNodes, 3}, 1.0));
   data.graph_offsets = Tensor::from(std::vector<int64_t>{0, 4, 8, 12, 16, 20});
   data.graph_y = Tensor::from(std::vector<int32_t>{0, 1, 0, 1, 0});
+  data.graph_names = {"a", "b", "", "d d", "é"};
   data.node_ids = Tensor::from(ids);
   data.splits = {{Tensor::from(std::vector<int32_t>{0, 2}), Tensor::from(std::vector<int32_t>{1}),
                   Tensor::from(std::vector<int32_t>{3, 4})}};
@@ -179,32 +189,64 @@ Dataset many_graphs() {
   return data;
 }
 
+/// Two types of nodes, and edges with all that items have.
+TypedDataset library() {
+  const auto ints = [](std::vector<int32_t> values) { return Tensor::from(std::move(values)); };
+  TypedDataset data;
+  data.name = "library";
+  ItemTable author, paper, writes;
+  author.node_names = Tensor::from(std::vector<uint8_t>{'a', 'b', 'b'});
+  author.node_name_offsets = Tensor::from(std::vector<int64_t>{0, 1, 3});
+  paper.x = Features(Tensor::full({3, 2}, 0.5));
+  paper.feature_names = {"pages", "age"};
+  paper.task = writes.task = Task::node_class;
+  paper.classes = writes.classes = 2;
+  paper.class_names = {"gnn", "db"};
+  paper.y = ints({0, 1, -1});
+  paper.unlabelled = 1;
+  paper.times = Tensor::from(std::vector<int64_t>{int64_t{1} << 60, -5, ItemTable::kNoTime});
+  writes.x = Features(Tensor::full({4, 1}, 1.5));
+  writes.y = ints({1, 0, 1, 1});
+  writes.splits = {{ints({3, 0}), ints({1}), ints({2})}};
+  const EdgeType wrote{"author", "wrote", "paper"}, cites{"paper", "cites", "paper"};
+  data.graph = HeteroGraph({{"author", 2}, {"paper", 3}},
+                           {{wrote,
+                             {Relation::from_coo(2, 3, ints({1, 0, 1, 0}), ints({2, 0, 0, 1})),
+                              {{"weight", Tensor::full({4}, 2.0)}, {"attr", writes.x.dense()}}}},
+                            {cites, {Relation::from_coo(3, 3, ints({2, 1}), ints({0, 2})), {}}}});
+  data.nodes = {{"author", author}, {"paper", paper}};
+  data.edges = {{wrote, writes}, {cites, ItemTable()}};
+  return data;
+}
+
 std::vector<Seed> seeds(const fs::path& scratch) {
   std::vector<Seed> all;
   const fs::path file = scratch / "seed.h5";
-  const auto take = [&](bool checkpoint) {
-    all.push_back({read(file), Content(H5Reader::open(file.string())), checkpoint});
+  const auto take = [&](Kind kind) {
+    all.push_back({read(file), Content(H5Reader::open(file.string())), kind});
   };
   for (bool sparse : {false, true}) {
     test::small_file(sparse).write(file);
-    take(false);
+    take(Kind::dataset);
   }
   Training().save(file);
-  take(true);
+  take(Kind::checkpoint);
   const Dataset citation =
       make_citation_dataset({.nodes = 200, .features = 60, .train_per_class = 5, .val = 40, .test = 40});
   save_dataset(citation, file, 6);
-  take(false);
+  take(Kind::dataset);
   save_dataset(parted_and_named(citation), file);
-  take(false);
+  take(Kind::dataset);
   save_dataset(many_graphs(), file);
-  take(false);
+  take(Kind::dataset);
+  save_typed_dataset(library(), file.string());
+  take(Kind::typed);
   Training().save(file);
-  take(true);
+  take(Kind::checkpoint);
   // In the same order everywhere, so that run number and seed identify a file.
   const std::set<fs::path> corpus{fs::directory_iterator(ADJOINT_FUZZ_CORPUS), {}};
   for (const fs::path& path : corpus)
-    all.push_back({read(path), {}, false});  // only bytes are mutated: the file has a cycle
+    all.push_back({read(path), {}});  // only bytes are mutated: the file has a cycle
   return all;
 }
 
@@ -235,23 +277,25 @@ int main(int argc, char** argv) {
       write(path, Mutator(seed.bytes, random).mutate());
     }
     std::string thrown;
-    const bool from_memory = !seed.checkpoint && random.below(2) == 0;
+    const bool from_memory = seed.kind == Kind::dataset && random.below(2) == 0;
     const Bytes image = from_memory ? read(path) : Bytes();
     const double start = run.seconds();
     const std::string became = outcome(
         [&] {
-          if (seed.checkpoint) {
+          if (seed.kind == Kind::checkpoint) {
             training.resume(path.string());
           } else if (from_memory) {
             (void)load_dataset(std::as_bytes(std::span(image.data(), image.size())), kImage);
+          } else if (is_typed_dataset(path.string())) {
+            (void)load_typed_dataset(path.string());
           } else {
             (void)load_dataset(path.string());
           }
         },
         thrown);
     if (from_memory && !thrown.empty()) thrown.replace(0, kImage.size(), path.string());
-    if (!seed.checkpoint) require_same(path.string(), from_memory, thrown);
-    ++outcomes[fmt::format("{}, {}", seed.checkpoint ? "checkpoint" : "dataset",
+    if (seed.kind != Kind::checkpoint) require_same(path.string(), from_memory, thrown);
+    ++outcomes[fmt::format("{}, {}", kKinds[static_cast<size_t>(seed.kind)],
                            by_content ? "contents" : "bytes")][became];
     longest = std::max(longest, run.seconds() - start);
     if (longest > kLongestSeconds)
