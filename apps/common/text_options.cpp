@@ -55,12 +55,11 @@ TextFormat TextOptions::format() const {
     text.decimal = decimal == "comma" ? Decimal::comma : Decimal::point;
   }
   if (separator.empty()) return text;
-  const std::string between = separator == " " ? "" : separator == "\\t" ? "\t" : separator;
-  if (between.size() > Separator::kLongest || between.find_first_of("\"\r\n") != std::string::npos)
+  text.separator = Separator::parse(separator);
+  if (!text.separator)
     usage_fail("--separator {}: expected at most {} bytes, without quotes and line ends", excerpt(separator),
                Separator::kLongest);
-  text.separator = Separator(between);
-  if (between == "," && text.decimal == Decimal::comma)
+  if (text.separator == Separator::comma && text.decimal == Decimal::comma)
     usage_fail("--separator ,: conflicts with --decimal comma");
   return text;
 }

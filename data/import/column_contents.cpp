@@ -31,6 +31,20 @@ void ColumnContents::add_text(std::string_view field, int64_t line) {
   add_kind(field);
 }
 
+bool ColumnContents::is_rounded(std::string_view field, float number) {
+  const std::optional<int64_t> integer = integer_in(field);
+  return integer && static_cast<long double>(*integer) != static_cast<long double>(number);
+}
+
+std::string ColumnContents::losses() const {
+  std::string text;
+  if (codes_ > 0)
+    text =
+        fmt::format("{} begin with a zero, as codes do (--types COLUMN=category or hash keeps it)", codes_);
+  if (rounded_ > 0) text += fmt::format("{}{} are rounded to float32", text.empty() ? "" : "; ", rounded_);
+  return text;
+}
+
 /// Which separator a column has is known when all fields are.
 void ColumnContents::add_items(std::string_view field) {
   items_.resize(std::size(kSetSeparators));
@@ -58,6 +72,8 @@ void ColumnContents::merge(const ColumnContents& later) {
   dates_ += later.dates_;
   ambiguous_dates_ += later.ambiguous_dates_;
   gaps_ += later.gaps_;
+  codes_ += later.codes_;
+  rounded_ += later.rounded_;
   for (const std::string& kind : later.kinds_) add_kind(kind);
   items_.resize(std::max(items_.size(), later.items_.size()));
   for (size_t k = 0; k < later.items_.size(); ++k) {

@@ -56,8 +56,9 @@ bool is_weight(const Words& words) {
   return is_one_of(words, known);
 }
 bool is_relation(const Words& words) {
-  constexpr std::string_view known[] = {"relation",  "relation type", "relation id", "rel",       "rel type",
-                                        "predicate", "relationship",  "edge type",   "edge label"};
+  constexpr std::string_view known[] = {"relation",   "relation type", "relation id",  "rel",
+                                        "rel type",   "predicate",     "relationship", "edge type",
+                                        "edge label", "metaedge"};
   return is_one_of(words, known);
 }
 /// Names of columns that hold neither end. One without a name is a data frame's index.
@@ -66,6 +67,7 @@ bool is_other(const Words& words, size_t column) {
                                         "label", "class",     "split",   "time",      "date",
                                         "year",  "value",     "rating",  "timestamp", "count"};
   const bool index = column == 0 && words.size() == 1 && words[0] == "id";
+  if (!words.empty() && (words.back() == "score" || words.back() == "confidence")) return true;
   return words.empty() || index || is_weight(words) || is_relation(words) || is_one_of(words, known);
 }
 

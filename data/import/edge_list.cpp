@@ -11,8 +11,8 @@ namespace adj {
 
 namespace {
 
-/// What an importer of lists is given by mistake, by the first line of the file; empty for others.
-std::string other_format(std::string_view line) {
+/// What an importer of lists is given by mistake, by the first two lines of the file; empty for others.
+std::string other_format(std::string_view line, std::string_view second) {
   const auto via_networkx = [](std::string_view format, std::string_view reader) {
     return fmt::format(
         "{}, expected a list of edges; data/to_adjoint.py reads it: to_adjoint(networkx.{}, "
@@ -20,6 +20,11 @@ std::string other_format(std::string_view line) {
         format, reader);
   };
   const std::string begin = lower(trimmed(line).substr(0, 16));
+  if (begin.starts_with("<gexf") || lower(trimmed(second)).starts_with("<gexf"))
+    return via_networkx("GEXF", "read_gexf(FILE)");
+  for (const std::string_view word : {"digraph", "graph", "strict digraph", "strict graph"})
+    if (begin.starts_with(word) && trimmed(line).ends_with('{'))
+      return via_networkx("DOT", "nx_pydot.read_dot(FILE)");
   if (begin.starts_with("<?xml") || begin.starts_with("<graphml"))
     return via_networkx("XML", "read_graphml(FILE)");
   if (begin.starts_with("{") || begin == "[")
@@ -30,22 +35,78 @@ std::string other_format(std::string_view line) {
   return "";
 }
 
+/// Whether the first lines are those of DIMACS: comments "c …", then "p FORMAT NODES EDGES".
+bool is_dimacs(const std::string& path, const TextInput& input) {
+  TextSource source(path, input);
+  for (std::string_view line; source.next(line);) {
+    if (line == "c" || line.starts_with("c ") || trimmed(line).empty()) continue;
+    std::vector<std::string> fields;
+    for (FieldCursor field(line, Separator::blanks); field.next();) fields.emplace_back(field.field());
+    return fields.size() == 4 && fields[0] == "p" && integer_in(fields[2]) && integer_in(fields[3]);
+  }
+  return false;
+}
+
 /// Whether the file is Matrix Market, for a matrix: in coordinates. Throws for formats that only look like
 /// lists.
 bool has_matrix_market(const std::string& path, const TextInput& input, EdgeLayout layout) {
   TextSource source(path, input);
-  std::string_view line;
-  if (!source.next(line)) return false;
-  if (const std::string other = other_format(line); !other.empty()) source.fail(1, "{}", other);
+  std::string_view next;
+  if (!source.next(next)) return false;
+  const std::string line(next);
+  const std::string second(source.next(next) ? next : "");
+  if (const std::string other = other_format(line, second); !other.empty()) source.fail(1, "{}", other);
+  if ((line.starts_with("c") || line.starts_with("p ")) && is_dimacs(path, input))
+    source.fail(1, "DIMACS, expected a list of edges (grep '^[ae] ' FILE | cut -d ' ' -f 2- makes one)");
   return is_matrix_market(line) &&
          (layout == EdgeLayout::list || lower(line).find(" array") == std::string::npos);
 }
 
 bool has_integers(const std::vector<std::string>& fields, const EdgeColumns& columns) {
   const auto is_integer = [&](int64_t column) {
-    return column < std::ssize(fields) && integer_in(fields[static_cast<size_t>(column)]);
+    if (column >= std::ssize(fields)) return false;
+    const std::string& field = fields[static_cast<size_t>(column)];
+    return !is_code(field) && list_id(field);
   };
   return is_integer(columns.source) && is_integer(columns.target);
+}
+
+/// Whether the comment above the first row has the names of its columns: between tabs, commas and the like it
+/// does; between blanks, or where the row may be a header itself, if they are the names of two ends.
+bool is_named_by_comment(const TableHead& head, const EdgeColumnNames& chosen, const std::string& place) {
+  if (head.commented.empty()) return false;
+  if (has_chosen_name(head.commented, chosen)) return true;
+  if (!chosen.source.empty()) return false;
+  using Rule = EdgeColumns::Rule;
+  const auto is_known = [&](const std::vector<std::string>& names) {
+    return edge_columns(names, {}, place).rule == Rule::known;
+  };
+  if (head.may_be_header()) return is_known(head.commented) && !is_known(head.first);
+  const bool certain = head.format.separator != Separator::blanks && head.columns() > 2;
+  return certain || is_known(head.commented);
+}
+
+/// Pairs as (a, b) would have ids as "(a" and "b)"; where names do not say that they are ids, "b;c" is a
+/// list.
+void expect_single_ids(const TableHead& head, const EdgeColumns& columns, const std::string& place) {
+  if (columns.source < 0) return;
+  const auto is_pair = [&](const std::vector<std::string>& row) {
+    if (columns.source >= std::ssize(row) || columns.target >= std::ssize(row)) return false;
+    const std::string &source = row[static_cast<size_t>(columns.source)],
+                      &target = row[static_cast<size_t>(columns.target)];
+    return (source.starts_with('(') && target.ends_with(')')) ||
+           (source.starts_with('[') && target.ends_with(']'));
+  };
+  if (is_pair(head.first) && (head.second.empty() || is_pair(head.second)))
+    data_fail("{}: \"{}\", which may be a pair in brackets, expected ids alone (tr -d '()[]' removes them)",
+              place, excerpt(head.row));
+  if (columns.rule != EdgeColumns::Rule::rest || head.second.size() != head.first.size()) return;
+  for (const int64_t column : {columns.source, columns.target})
+    if (const std::string& field = head.second[static_cast<size_t>(column)];
+        field.find_first_of(";|") != std::string::npos)
+      data_fail(
+          "{}: \"{}\" in {}, which may be a list of ids, expected one (--source and --target: it is one)",
+          place, excerpt(field), column_text(column, head.first));
 }
 
 ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
@@ -73,11 +134,14 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
         place, excerpt(head.row));
   const bool stated = head.is_table || options.header == Header::yes ||
                       (options.header == Header::find_out && has_chosen_name(head.first, options.columns));
-  const bool may_be = !stated && options.header == Header::find_out && head.may_be_header();
-  if (stated || may_be)
-    columns = edge_columns(head.first, options.columns, place);
-  else
-    columns = edge_columns(head.columns(), options.columns, place);
+  const bool finds_out = !stated && options.header == Header::find_out;
+  layout.commented = finds_out && is_named_by_comment(head, options.columns, place);
+  const bool may_be = finds_out && !layout.commented && head.may_be_header();
+  const auto without_header = [&] {
+    return layout.commented ? edge_columns(head.commented, options.columns, place)
+                            : edge_columns(head.columns(), options.columns, place);
+  };
+  columns = stated || may_be ? edge_columns(head.first, options.columns, place) : without_header();
 
   const bool integers_below = may_be && has_integers(head.second, columns);
   const bool relations = may_be && columns.rule == Rule::known && columns.relation >= 0;
@@ -90,8 +154,8 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
   layout.kind = options.ids.value_or(integers ? NodeIds::Kind::integers : NodeIds::Kind::names);
   if (layout.kind == NodeIds::Kind::names && integers_below) layout.header_line = 0;
   layout.doubtful = may_be && layout.header_line == 0 && layout.kind == NodeIds::Kind::names;
-  if (layout.header_line == 0 && !layout.doubtful)
-    columns = edge_columns(head.columns(), options.columns, place);
+  if (layout.header_line == 0 && !layout.doubtful) columns = without_header();
+  expect_single_ids(head, columns, place);
   if (columns.rule == Rule::none)
     data_fail(
         "{}: {} columns, of which names make none source and target, expected --source and --target to "
@@ -99,7 +163,7 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
         "in each "
         "line",
         place, head.columns());
-  if (layout.header_line > 0) expect_one_kind(path, layout);
+  if (layout.header_line > 0 || layout.commented) expect_one_kind(path, layout);
   if (columns.rule != Rule::chosen && lower(head.first_comment).starts_with("% bip"))
     data_fail(
         "{}: \"{}\", so that sources and targets are of two kinds, expected ids of one kind (--source 1 "
@@ -167,6 +231,22 @@ ImportedEdges read_edges(const std::string& path, EdgeListOptions& options, Node
   return std::move(matrix.edges);
 }
 
+/// Notes edges that join the same two nodes in the same direction; `reverses`: --undirected added some.
+void note_parallel(const std::string& path, const Graph& graph, bool reverses, bool mergeable,
+                   std::vector<std::string>& notes) {
+  const Csr& csr = graph.in_edges();
+  const int64_t* const offsets = csr.offsets.data<int64_t>();
+  const int32_t* const sources = csr.indices.data<int32_t>();
+  int64_t count = 0;
+  for (int64_t i = 0; i < csr.rows; ++i)
+    for (int64_t e = offsets[i] + 1; e < offsets[i + 1]; ++e) count += sources[e] == sources[e - 1];
+  if (count == 0) return;
+  notes.push_back(
+      fmt::format("{}: {} of {} edges repeat another{}{}", excerpt(path), count, graph.num_edges(),
+                  reverses ? "; where the list has both directions, --undirected adds them again" : "",
+                  mergeable ? " (--coalesce merges them)" : ""));
+}
+
 /// Classes instead of numbers of texts, and the splits of labelled edges.
 void finish_edge_labels(const std::string& path, const EdgeListOptions& options, const LabelTexts& labels,
                         Dataset& data, std::vector<std::string>& notes) {
@@ -227,6 +307,7 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& wanted,
   const bool reverses = options.layout == EdgeLayout::list && data.undirected;
   data.graph = edges.graph(path, ids, reverses, options.coalesce);
   data.edge_y = edges.labels();
+  note_parallel(path, data.graph, reverses, !data.edge_y, *notes);
   NodeFiles of_nodes = files;
   if (data.edge_y) {
     of_nodes.split.reset();

@@ -9,7 +9,7 @@
 
 namespace adj {
 
-/// What happens to a line without an id: empty, is_missing() or \\N. `keep`: such a text, unless empty, is a
+/// What happens to a line without an id: empty or is_missing(). `keep`: such a text, unless empty, is a
 /// name as any other (NA may be Namibia).
 enum class MissingIds : uint8_t { fail, drop, keep };
 

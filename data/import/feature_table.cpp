@@ -170,6 +170,7 @@ class TableReader {
           const bool text = contents.wanted().value_or(ColumnType::number) != ColumnType::number;
           if (const std::optional<float> number = text ? std::nullopt : rows_.head().number_in(field)) {
             row[slot] = *number;
+            contents.add_number(field, *number);
           } else if (is_missing(field)) {
             contents.add_gap(line);
           } else {
@@ -282,7 +283,11 @@ class TableReader {
 
   void note_type(size_t c, FeatureTable& table) const {
     const ColumnEncoder& encoder = encoders_[c];
-    if (encoder.type == ColumnType::number) return;
+    if (encoder.type == ColumnType::number) {
+      if (const std::string losses = contents_[c].losses(); !losses.empty())
+        table.note += fmt::format("; {}: numbers, {}", excerpt(encoder.column), losses);
+      return;
+    }
     table.note += fmt::format("; {}: ", excerpt(encoder.column));
     switch (encoder.type) {
       case ColumnType::number:

@@ -52,6 +52,13 @@ std::optional<T> real_number(std::string_view text) {
 
 }  // namespace
 
+std::optional<Separator> Separator::parse(std::string_view choice) {
+  if (choice == " ") return blanks;
+  if (choice == "\\t") return tab;
+  if (choice.empty() || choice.size() > kLongest || choice.find_first_of("\"\r\n") != choice.npos) return {};
+  return Separator(choice);
+}
+
 std::string name_of(Separator separator) {
   return separator == Separator::comma       ? "a comma"
          : separator == Separator::semicolon ? "a semicolon"
@@ -96,7 +103,7 @@ bool is_number(std::string_view text, Decimal decimal) {
 
 bool is_missing(std::string_view text) {
   text = trimmed(text);
-  if (text.empty() || text == "?" || text == "\"\"") return true;
+  if (text.empty() || text == "?" || text == "\"\"" || text == "\\N") return true;
   if (text.size() > 4) return false;
   const std::string word = lower(text);
   return word == "nan" || word == "na" || word == "n/a" || word == "null" || word == "none";

@@ -22,6 +22,9 @@ class Separator {
   constexpr explicit Separator(std::string_view text) : size_(static_cast<uint8_t>(text.size())) {
     std::copy(text.begin(), text.end(), text_.begin());
   }
+  /// As users write one: " " means blanks, "\\t" a tab. Nothing for an empty text, more than kLongest bytes,
+  /// quotes and line ends.
+  static std::optional<Separator> parse(std::string_view choice);
   std::string_view text() const { return {text_.data(), size_}; }
   /// The position of the first one in `text`; its size if there is none. Not for blanks.
   size_t find_in(std::string_view text) const {
@@ -108,12 +111,12 @@ std::optional<int32_t> int32_in(std::string_view text);
 std::optional<float> float_in(std::string_view text, Decimal decimal = Decimal::point);
 std::optional<double> double_in(std::string_view text);
 /// True for a missing value: empty, two quotes (as pandas writes an empty row), "nan", "na", "n/a", "null",
-/// "none" or "?", in any case.
+/// "none" or "?", in any case, or `\\N`, as databases write it.
 bool is_missing(std::string_view text);
-/// The same for an id; also `\\N`, as databases write it.
-inline bool is_missing_id(std::string_view text) {
-  return text.size() <= 4 && (is_missing(text) || text == "\\N");
-}
+/// The same for a text without blanks around it, soon for longer ones.
+inline bool is_missing_id(std::string_view text) { return text.size() <= 4 && is_missing(text); }
+/// True for digits that begin with a zero, as codes do ("007"): as a number it would be another text.
+inline bool is_code(std::string_view text) { return text.size() > 1 && text[0] == '0' && integer_in(text); }
 /// True for a number of any size, including those without a type above ("1e400", "nan").
 bool is_number(std::string_view text, Decimal decimal = Decimal::point);
 

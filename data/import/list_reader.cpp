@@ -6,6 +6,8 @@
 #include <limits>
 #include <span>
 
+#include <fmt/ranges.h>
+
 namespace adj {
 
 namespace {
@@ -45,7 +47,12 @@ class ListReader {
     const std::string& id =
         (header_line_ > 0 ? head_.second : head_.first)[static_cast<size_t>(columns_.source)];
     if (ids_.kind() == NodeIds::Kind::names && !options_.ids && is_number(id))
-      note += fmt::format(" (\"{}\" is not a 64-bit integer)", excerpt(id));
+      note += fmt::format(" (\"{}\" {})", excerpt(id),
+                          is_code(id) ? "begins with a zero, as codes do; --ids integers takes numbers"
+                                      : "is not a 64-bit integer");
+    if (layout_.commented && (head_.columns() > 2 || columns_.source > 0))
+      note += fmt::format("; columns named by the comment above: {}",
+                          excerpt(fmt::format("{}", fmt::join(head_.commented, ", "))));
     if (first_is_alone_)
       note += fmt::format(
           "; line {} taken as an edge: {}, with ids that occur in no other line (--header yes if "
@@ -70,9 +77,7 @@ class ListReader {
   };
 
   bool named() const { return ids_.kind() == NodeIds::Kind::names; }
-  std::span<const std::string> names() const {
-    return header_line_ > 0 ? std::span<const std::string>(head_.first) : std::span<const std::string>();
-  }
+  std::span<const std::string> names() const { return layout_.names(header_line_ > 0); }
   std::string called(int64_t column) const { return column_text(column, names()); }
   bool is_doubtful(int64_t line) const { return doubtful_ && line == head_.format.first_line; }
   /// KONECT's first line, or Gephi's column.
@@ -104,12 +109,18 @@ class ListReader {
       ends.names[ends.names.size() - 2 + end] = field;
       return true;
     }
-    const auto id = integer_in(field);
+    const auto id = list_id(field);
     if (!id && is_missing_id(field)) {
       if (options_.missing_ids == MissingIds::drop) return false;
       fail_missing(field, line, column);
     }
     const bool numbers = ids_.kind() == NodeIds::Kind::numbers;
+    if (!options_.ids && field[0] == '0' && is_code(field)) [[unlikely]]
+      source_.fail(
+          line,
+          "\"{}\" in {}, which begins with a zero, as codes do, but the first ids do not (--ids names "
+          "or integers says what they are)",
+          excerpt(field), called(column));
     if (!id && !numbers)
       source_.fail(line, "\"{}\" in {}, expected a 64-bit integer{}", excerpt(field), called(column),
                    options_.ids ? "" : ", as the first ids are (--ids names takes any text)");
@@ -248,10 +259,13 @@ class ListReader {
     keep_first();
   }
 
-  /// Refuses what may be an adjacency matrix: as many rows as columns of numbers, or names in both.
+  /// Refuses what may be an adjacency matrix: as many rows as columns of numbers, or names in both; and a
+  /// graph of METIS whose nodes all have as many neighbours.
   void expect_list() const {
     using Rule = EdgeColumns::Rule;
     const int64_t columns = head_.columns();
+    if (columns_.rule == Rule::first && head_.format.separator == Separator::blanks)
+      expect_no_metis(source_, head_.first, rows_ - 1, columns * (rows_ - 1));
     if (columns < 3 || columns_.rule == Rule::chosen || columns_.weight >= 0 || columns_.label >= 0 ||
         head_.second.size() < 3)
       return;
@@ -289,9 +303,22 @@ class ListReader {
 
 }  // namespace
 
+void expect_no_metis(const TextSource& source, std::span<const std::string> first, int64_t lines,
+                     int64_t neighbors) {
+  if (first.size() < 2 || integer_in(first[0]) != lines || integer_in(first[1]) != neighbors / 2 ||
+      neighbors % 2 != 0)
+    return;
+  source.fail(
+      1,
+      "\"{} {}\" and {} lines, as in a graph of METIS, whose lines do not name their nodes, expected a list "
+      "(awk 'NR > 1 {{for (k = 1; k <= NF; ++k) print NR - 1, $k}}' makes one)",
+      first[0], first[1], lines);
+}
+
 void expect_one_kind(const std::string& path, const ListLayout& layout) {
   const EdgeColumns& columns = layout.columns;
-  const auto name = [&](int64_t column) { return excerpt(layout.head.first[static_cast<size_t>(column)]); };
+  const std::span<const std::string> names = layout.names(!layout.commented);
+  const auto name = [&](int64_t column) { return excerpt(names[static_cast<size_t>(column)]); };
   const std::string place = fmt::format("{}:{}", excerpt(path), layout.head.format.first_line);
   const std::string choice =
       fmt::format("(--source \"{}\" --target \"{}\" takes all as one; convert tables keeps the kinds)",

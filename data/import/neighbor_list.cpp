@@ -1,5 +1,6 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/import/detail/edge_matrix.h>
+#include <adjoint/data/import/detail/list_reader.h>
 #include <adjoint/data/import/records.h>
 
 namespace adj::detail {
@@ -27,17 +28,21 @@ class NeighborReader {
   EdgeMatrix read() {
     EdgeMatrix matrix;
     matrix.lists = true;
-    int64_t lines = 0, comments = 0;
+    int64_t lines = 0, blank = 0, comments = 0;
     for (std::string_view line; source_.next(line);) {
       if (is_comment(line, lines == 0)) {
         ++comments;
         continue;
       }
-      if (trimmed(line).empty()) continue;
+      if (trimmed(line).empty()) {
+        blank += lines > 0;
+        continue;
+      }
       if (lines++ == 0) begin(line, matrix);
       read_line(line, matrix);
     }
     if (lines == 0) source_.fail(0, "no lines, expected some");
+    if (!colon_) expect_no_metis(source_, first_, lines + blank - 1, fields_ - std::ssize(first_));
     matrix.note = fmt::format("a node and its neighbours in each line{}, separated by {}{}; ids are {}",
                               colon_ ? ", a colon behind the node" : "", name_of(separator_), source_.found(),
                               matrix.ids.str());
@@ -78,8 +83,11 @@ class NeighborReader {
       line = line.substr(colon + 1);
       if (trimmed(line).empty()) return;
     }
+    const bool first = fields_ == 0;
     for (RecordFields field(source_, source_.line_number(), line, separator_); field.next();) {
       if (field.field().empty() && node >= 0) continue;  // a separator at the end
+      ++fields_;
+      if (first) first_.emplace_back(field.field());
       const int32_t one = add(field.field(), matrix);
       if (node >= 0)
         matrix.add(node, one, 1.0f);
@@ -90,7 +98,7 @@ class NeighborReader {
 
   int32_t add(std::string_view field, EdgeMatrix& matrix) const {
     const int64_t line = source_.line_number();
-    if (field.empty() || (options_.missing_ids != MissingIds::keep && (is_missing(field) || field == "\\N")))
+    if (field.empty() || (options_.missing_ids != MissingIds::keep && is_missing(field)))
       source_.fail(line, "\"{}\", expected the id of a node", excerpt(field));
     source_.expect_utf8(line, field);
     if (!matrix.ids.add_text(field))
@@ -105,6 +113,8 @@ class NeighborReader {
   const EdgeListOptions& options_;
   Separator separator_ = Separator::blanks;
   bool colon_ = false;
+  int64_t fields_ = 0;
+  std::vector<std::string> first_;  // line
 };
 
 }  // namespace

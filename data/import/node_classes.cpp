@@ -1,5 +1,7 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/labels.h>
 #include <adjoint/data/detail/names.h>
+#include <adjoint/data/import/detail/field_encoding.h>
 #include <adjoint/data/import/detail/node_rows.h>
 #include <adjoint/data/import/label_classes.h>
 
@@ -26,13 +28,10 @@ std::string doubtful_classes(const Dataset& data) {
   return note;
 }
 
-}  // namespace
-
-std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) {
+/// Calls use(node, line, label) for every row; an absent label is empty. Returns the number of comments.
+template <class Use>
+int64_t for_labels(NodeRows& rows, int64_t nodes, Use use) {
   TextSource& source = rows.source();
-  LabelTexts labels(files.missing_labels, is_missing_label);
-  data.y = Tensor::full({data.num_nodes()}, -1, DType::i32);
-  int32_t* const y = data.y.mutable_data<int32_t>();
   int64_t row = 0;
   RecordReader reader(source, rows.head().format);
   while (reader.next(rows.blank_rows())) {
@@ -51,14 +50,84 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
       source.fail(line, "{} fields, expected {} as in the first line", column, rows.head().columns());
     if (!label && !rows.by_row() && rows.head().format.separator != Separator::blanks)
       source.fail(line, "no label, expected one after the id");
-    rows.mark(node, line);
     source.expect_utf8(line, label.value_or(""));
-    y[node] = labels.add(label.value_or(""));
+    use(node, line, label.value_or(""));
     ++row;
   }
-  if (rows.by_row() && row != data.num_nodes()) source.fail(reader.number(), "{}", rows.shortage(row));
+  if (rows.by_row() && row != nodes) source.fail(reader.number(), "{}", rows.shortage(row));
+  return reader.comments();
+}
+
+/// What is between the labels of a field: the first of these that is in any; nothing: each field is one.
+std::optional<Separator> label_separator(const std::vector<std::pair<int32_t, std::string>>& fields) {
+  for (const Separator& separator : {Separator("|"), Separator::semicolon, Separator::comma})
+    for (const auto& [node, field] : fields)
+      if (separator.find_in(field) < field.size()) return separator;
+  return {};
+}
+
+std::string order_of(const LabelClasses& classes) {
+  return classes.order == LabelClasses::Order::text ? "text, alphabetical" : "numbers, in ascending order";
+}
+
+}  // namespace
+
+std::string read_label_sets(NodeRows& rows, const NodeFiles& files, Dataset& data) {
+  const int64_t nodes = data.num_nodes();
+  std::vector<std::pair<int32_t, std::string>> fields;
+  std::vector<uint8_t> seen(static_cast<size_t>(nodes));
+  bool binary = true;
+  const int64_t comments = for_labels(rows, nodes, [&](int32_t node, int64_t line, std::string field) {
+    if (rows.by_row()) rows.mark(node, line);
+    binary = binary && (field == "0" || field == "1" || is_missing_label(field)) &&
+             seen[static_cast<size_t>(node)]++ == 0;
+    fields.emplace_back(node, std::move(field));
+  });
+  LabelTexts labels(files.missing_labels, is_missing_label);
+  const std::optional<Separator> separator = binary ? std::nullopt : label_separator(fields);
+  std::vector<std::pair<int32_t, int32_t>> pairs;  // nodes and numbers of texts
+  for (const auto& [node, field] : fields) {
+    const auto add = [&, node = node](std::string_view label) {
+      if (const int32_t number = labels.add(label); number >= 0) pairs.emplace_back(node, number);
+    };
+    if (separator)
+      for_items(field, *separator, add);
+    else
+      add(field);
+  }
+  if (pairs.empty()) rows.source().fail(0, "no labels, expected some");
+  LabelClasses classes = label_classes(labels.texts());
+  const int64_t columns = binary ? 1 : std::ssize(classes.names);
+  expect_room(rows.source(), nodes, columns);
+  data.y = Tensor::full({nodes, columns}, std::numeric_limits<double>::quiet_NaN());
+  float* const y = data.y.mutable_data<float>();
+  for (const auto& [node, number] : pairs) std::fill_n(y + node * columns, columns, 0.0f);
+  for (const auto& [node, number] : pairs)
+    if (binary)
+      y[node] = *labels.texts()[static_cast<size_t>(number)] == "1" ? 1.0f : 0.0f;
+    else
+      y[node * columns + classes.class_of[static_cast<size_t>(number)]] = 1.0f;
+  data.unlabelled = detail::count_unlabelled(data.y);
+  if (binary || !classes.named)
+    data.class_names.clear();
+  else
+    data.class_names = std::move(classes.names);
+  return fmt::format("{}; labels are {}{}{}", rows.note(comments),
+                     binary ? "0 and 1" : fmt::format("{} kinds, {}", columns, order_of(classes)),
+                     separator ? fmt::format(", separated by {}", name_of(*separator)) : "", labels.note());
+}
+
+std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) {
+  LabelTexts labels(files.missing_labels, is_missing_label);
+  data.y = Tensor::full({data.num_nodes()}, -1, DType::i32);
+  int32_t* const y = data.y.mutable_data<int32_t>();
+  const int64_t comments =
+      for_labels(rows, data.num_nodes(), [&](int32_t node, int64_t line, const std::string& label) {
+        rows.mark(node, line);
+        y[node] = labels.add(label);
+      });
   const std::vector<const std::string*>& texts = labels.texts();
-  if (texts.empty()) source.fail(0, "no labels, expected some");
+  if (texts.empty()) rows.source().fail(0, "no labels, expected some");
 
   LabelClasses classes = label_classes(texts);
   for (int64_t i = 0; i < data.num_nodes(); ++i) {
@@ -67,11 +136,9 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
   }
   data.classes = std::ssize(classes.names);
   if (classes.named) data.class_names = std::move(classes.names);
-  return fmt::format(
-      "{}; labels are {}{}{}{}", rows.note(reader.comments()),
-      classes.order == LabelClasses::Order::text ? "text, alphabetical" : "numbers, in ascending order",
-      classes.fractions ? ", some with fractions (--task node_regression for targets)" : "", labels.note(),
-      doubtful_classes(data));
+  return fmt::format("{}; labels are {}{}{}{}", rows.note(comments), order_of(classes),
+                     classes.fractions ? ", some with fractions (--task node_regression for targets)" : "",
+                     labels.note(), doubtful_classes(data));
 }
 
 }  // namespace adj

@@ -4,6 +4,7 @@
 #include <adjoint/data/import/detail/feature_table.h>
 #include <adjoint/data/import/detail/field_encoding.h>
 #include <adjoint/data/import/detail/node_rows.h>
+#include <adjoint/data/import/edge_columns.h>
 #include <adjoint/data/import/node_files.h>
 #include <adjoint/data/import/split_table.h>
 
@@ -92,6 +93,18 @@ void note_labels_within(const NodeFiles& files, const std::vector<std::string>& 
   }
 }
 
+/// Names features that are called as labels often are, where there are no labels.
+std::string possible_labels(const NodeRows& rows, const std::vector<int64_t>& features) {
+  constexpr std::string_view kWords[] = {"y", "target", "targets", "label", "labels", "outcome"};
+  for (const int64_t column : features) {
+    const std::string name = column_name(column, rows.names());
+    const std::vector<std::string> words = words_in(name);
+    if (!words.empty() && std::ranges::find(kWords, words.back()) != std::end(kWords))
+      return fmt::format("; \"{0}\" is a feature (--label \"{0}\": it is the label)", excerpt(name));
+  }
+  return "";
+}
+
 /// Reads the labels, a file of their own or a column of the features' table.
 template <class Open>
 void read_labels(const std::string& path, const Open& open, const NodeIds& ids, const NodeFiles& files,
@@ -129,6 +142,9 @@ void read_labels(const std::string& path, const Open& open, const NodeIds& ids, 
           "{} has another text in every row, expected labels of classes (--label none: they are no "
           "labels; --label \"{}\": they are)",
           column_text(columns.label, rows.names()), excerpt(column_name(columns.label, rows.names())));
+  } else if (files.task == Task::node_multilabel && rows.slots().size() == 1) {
+    notes.push_back(read_label_sets(rows, files, data));
+    if (data.class_names.empty() && data.y.size(1) == 1 && !names.empty()) data.class_names = names;
   } else {
     auto [y, note] = read_targets(rows, ids.size(), files.task == Task::node_multilabel);
     data.y = y;
@@ -183,10 +199,11 @@ void add_listed_nodes(const NodeFiles& files, const TextFormat& text, NodeIds& i
   });
   if (unknown.empty()) return;
   if (std::ssize(unknown) == listed)
-    source.fail(unknown[0].second,
-                "\"{}\" is in no edge, nor is any other node of the file, expected the ids of the "
-                "edges",
-                excerpt(unknown[0].first));
+    source.fail(
+        unknown[0].second,
+        "\"{}\" in {} is in no edge, nor is any other node of the file, expected the ids of the edges "
+        "(--id COLUMN says which column has them)",
+        excerpt(unknown[0].first), column_text(rows.id_column(), rows.names()));
   if (unknown[0].second == format.first_line && !rows.has_header() && files.headers == Header::find_out &&
       rows.head().may_be_header())
     source.fail(
@@ -238,6 +255,8 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
       read.insert(read.end(), {columns.id, columns.label});
       if (masks) read.insert(read.end(), columns.masks.begin(), columns.masks.end());
       table.note += passed_over(read, rows.names(), rows.head().columns());
+      if (labels.empty() && rows.has_header() && files.columns.label.empty())
+        table.note += possible_labels(rows, features);
       if (rows.has_header()) data.feature_names = table.encoder.feature_names();
       table_note = notes.size();
       notes.push_back(table.note);

@@ -19,6 +19,7 @@ Graph without_edges(int64_t nodes) {
 
 NodeType::NodeType(const NodeTableFile& table, const TableFiles& files, bool joined)
     : table_(table), files_(files), joined_(joined) {
+  chosen_ids_ = table_.ids.has_value();
   if (table_.path.empty()) {
     if (!table_.id.empty() || !table_.label.empty() || !table_.features.empty() || !table_.time.empty())
       data_fail("nodes \"{}\": no file, expected one for their columns", excerpt(table_.type));
@@ -69,7 +70,7 @@ void NodeType::read_ids() {
     bool integers = true;
     rows_->read({columns_.id}, [&](const RowFields& block) {
       integers = integers && std::all_of(block.fields.begin(), block.fields.end(),
-                                         [](std::string_view id) { return integer_id(id).has_value(); });
+                                         [](std::string_view id) { return integer_id(id) && !is_code(id); });
     });
     table_.ids = integers ? NodeIds::Kind::integers : NodeIds::Kind::names;
   }
@@ -97,7 +98,13 @@ void NodeType::read_ids() {
 }
 
 int32_t NodeType::add(std::string_view id, TextSource& source, int64_t line) {
-  if (!ids_) ids_.emplace(integer_id(id) ? NodeIds::Kind::integers : NodeIds::Kind::names);
+  if (!ids_) ids_.emplace(integer_id(id) && !is_code(id) ? NodeIds::Kind::integers : NodeIds::Kind::names);
+  if (!chosen_ids_ && ids_->kind() == NodeIds::Kind::integers && is_code(id)) [[unlikely]]
+    source.fail(
+        line,
+        "\"{}\", which begins with a zero, as codes do, but other ids of nodes \"{}\" do not (ids: names "
+        "or integers says what they are)",
+        excerpt(id), excerpt(table_.type));
   if (ids_->kind() == NodeIds::Kind::names) source.expect_utf8(line, id);
   const int32_t found = ids_->find(id);
   if (found >= 0) return found;

@@ -30,6 +30,8 @@ class DescriptionReader {
       else if (!set_text(key, entry.second, files))
         file_.fail(entry.first.Mark(), "\"{}\", expected {}", key, kKnown);
     }
+    if (files.text.separator == Separator::comma && files.text.decimal == Decimal::comma)
+      file_.fail(root_.Mark(), "separator: a comma, expected another one beside decimal: comma");
     if (files.edges.empty()) file_.fail(root_.Mark(), "no edges, expected some");
     return files;
   }
@@ -45,9 +47,10 @@ class DescriptionReader {
     if (key == "name") {
       files.name = text();
     } else if (key == "separator") {
-      if (text().empty() || text().size() > Separator::kLongest)
-        file_.fail(node.Mark(), "separator: expected 1 to {} bytes", Separator::kLongest);
-      files.text.separator = Separator(text() == " " ? "" : text());
+      files.text.separator = Separator::parse(text());
+      if (!files.text.separator)
+        file_.fail(node.Mark(), "separator: expected 1 to {} bytes, without quotes and line ends",
+                   Separator::kLongest);
     } else if (key == "decimal") {
       if (text() != "point" && text() != "comma") file_.fail(node.Mark(), "decimal: expected point or comma");
       files.text.decimal = text() == "comma" ? Decimal::comma : Decimal::point;

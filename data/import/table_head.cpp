@@ -60,6 +60,16 @@ std::vector<std::string> fields_of(Cursor cursor) {
   return fields;
 }
 
+/// Those of a comment that may name the columns; or none.
+std::vector<std::string> commented_names(std::string_view comment, const TableHead& head) {
+  const size_t begin = comment.find_first_not_of("#% \t");
+  if (begin == std::string_view::npos || begin == 0) return {};
+  std::vector<std::string> names = fields_of(FieldCursor(comment.substr(begin), head.format.separator));
+  const bool words =
+      std::ranges::none_of(names, [](const auto& name) { return name.empty() || is_number(name); });
+  return words && names.size() == head.first.size() ? names : std::vector<std::string>();
+}
+
 }  // namespace
 
 bool is_column_name(std::string_view field) {
@@ -125,11 +135,13 @@ TableHead read_head(const std::string& path, const TextFormat& chosen, bool blan
   head.decimal = text.decimal;
   FirstRecord first(text);
   std::vector<std::pair<int64_t, std::string>> doubtful;
+  std::string last_comment;
   for (std::string_view line; source.next(line);) {
     if (!first.open()) {
       const bool marked = !comment && !line.empty() && (line[0] == '#' || line[0] == '%');
       if (marked || head.format.is_comment(line)) {
         if (head.comments++ == 0) head.first_comment = line;
+        last_comment = line;
         if (marked && line.size() > 1 && line[1] != ' ' && line[1] != '\t' && line[1] != line[0] &&
             doubtful.size() < kDoubtful)
           doubtful.emplace_back(source.line_number(), line);
@@ -148,6 +160,7 @@ TableHead read_head(const std::string& path, const TextFormat& chosen, bool blan
   const int64_t number = head.format.first_line;
   const Separator separator = head.format.separator = first.separator();
   head.first = fields_of(RecordFields(source, number, head.row, separator));
+  head.commented = commented_names(last_comment, head);
 
   TextSource again(path, text.input);
   RecordReader rows(again, head.format);

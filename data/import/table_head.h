@@ -31,7 +31,9 @@ struct TableHead {
   std::vector<std::string> first = {}, second = {};  ///< fields of the first two rows; empty: no such row
   int64_t comments = 0;                              ///< number of lines before the first row
   std::string first_comment = {};                    ///< the first of them
-  bool empty = true;                                 ///< no rows
+  /// Fields of the last of them, if it has as many as the first row, all words: names of columns, perhaps.
+  std::vector<std::string> commented = {};
+  bool empty = true;  ///< no rows
   /// The first row has the names of columns for certain, as it is of a table of an SQLite file.
   bool is_table = false;
   std::optional<Decimal> decimal = {};

@@ -34,7 +34,11 @@ constexpr Unread kUnread[] = {
     {"\x28\xb5\x2f\xfd", "a zstd archive", "unpack it (unzstd)"},
     {"PK\x03\x04", "a zip archive",
      "unpack it (unzip); .npz is read by `convert npz`, or as a matrix with --layout matrix"},
-    {"\x93NUMPY", "an array of NumPy", "a matrix is read with --layout matrix"},
+    {"\x93NUMPY", "an array of NumPy",
+     "a matrix is read with --layout matrix, features and labels by data/to_adjoint.py"},
+    {"PAR1\x15", "a Parquet file", "the Python module takes its data frame (pandas.read_parquet)"},
+    {std::string_view("ARROW1\0\0", 8), "an Arrow file",
+     "the Python module takes its table (pyarrow.feather.read_table)"},
     {"MATLAB ", "a file of MATLAB", "a matrix is read with --layout matrix"},
     {"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it (7z x)"}};
 

@@ -91,6 +91,65 @@ TEST_CASE_FIXTURE(EdgeFiles, "columns of other purposes are passed over by name"
              "…; passed over: f0, f1, f2, f3, f4, f5, f6, f7, f8, f9 and 2 more; …"));
 }
 
+TEST_CASE_FIXTURE(EdgeFiles, "a comment above the first row names the columns") {
+  const FoundEdges moved = import("#Sign\tToNodeId\tFromNodeId\n-1\t2\t1\n1\t3\t2\n");
+  CHECK(edges_of(moved) == Pairs{{"1", "2"}, {"2", "3"}});
+  CHECK(says(moved.notes, "…; passed over: Sign; …; columns named by the comment above: Sign, ToNodeId, …"));
+  CHECK(edges_of(import("# x\n# dst src\n2 1\n3 2\n")) == Pairs{{"1", "2"}, {"2", "3"}});
+  // Interactions have numbers, too (BioGRID).
+  CHECK(edges_of(import("#id\tgene a\tgene b\n117\t5\t6\n118\t6\t7\n")) == Pairs{{"5", "6"}, {"6", "7"}});
+  const std::string many = "#Interaction\tGene A\tGene B\tScore\tName A\n117\t5\t6\t1\tx\n";
+  CHECK(says(refused(many), "edges:2: 5 columns, of which names make none source and target…"));
+  CHECK(edges_of(import(many, {.columns = {.source = "Gene A", .target = "Gene B"}})) == Pairs{{"5", "6"}});
+  CHECK(edges_of(import(many, {.columns = {.source = "2", .target = "3"}})) == Pairs{{"5", "6"}});
+  // Comments that are none.
+  CHECK(edges_of(import("# made by us, today\n7,8\n8,9\n")) == Pairs{{"7", "8"}, {"8", "9"}});
+  CHECK(edges_of(import("# a list\nsrc dst\n7 8\n8 9\n")) == Pairs{{"7", "8"}, {"8", "9"}});
+  CHECK(edges_of(import("% 4 3 3\n1 2 5\n2 3 5\n")) == Pairs{{"1", "2"}, {"2", "3"}});
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "edges that repeat another are counted") {
+  CHECK(says(import("7,8\n7,8\n8,7\n").notes,
+             "…\nedges: 1 of 3 edges repeat another (--coalesce merges them)\n"));
+  CHECK(says(
+      import("7,8\n8,7\n8,9\n", {.undirected = true}).notes,
+      "…\nedges: 2 of 6 edges repeat another; where the list has both directions, --undirected adds them "
+      "again (--coalesce merges them)\n"));
+  CHECK_FALSE(says(import("7,8\n8,7\n", {.undirected = true, .coalesce = true}).notes, "…repeat…"));
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "ids of data frames with gaps are integers") {
+  CHECK(edges_of(import("1.0,2.0\n2.0,1\n3,1.0\n")) == Pairs{{"1", "2"}, {"2", "1"}, {"3", "1"}});
+  EdgeListOptions o = with_features("id,x\n1,5\n2,6\n");
+  CHECK(import("src,dst\n1.0,2.0\n2.0,1.0\n", o).x.rows() == 2);
+  CHECK(says(import("1e5,2\n2,1e5\n").notes, "…; ids are names (\"1e5\" is not a 64-bit integer)…"));
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "digits that begin with a zero are names") {
+  const FoundEdges codes = import("src,dst\n01001,1002\n1001,02134\n");
+  CHECK(edges_of(codes) == Pairs{{"01001", "1002"}, {"1001", "02134"}});
+  CHECK(says(codes.notes, "…; ids are names (\"01001\" begins with a zero, as codes do; --ids integers …"));
+  CHECK(says(refused("1001,5\n01001,6\n"), "edges:2: \"01001\" in column 1, which begins with a zero…"));
+  CHECK(edges_of(import("1001,5\n01001,6\n", {.ids = NodeIds::Kind::integers})) ==
+        Pairs{{"1001", "5"}, {"1001", "6"}});
+  CHECK(edges_of(import("0,1\n1,0\n")) == Pairs{{"0", "1"}, {"1", "0"}});
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "pairs in brackets, DIMACS and METIS are refused with the way out") {
+  CHECK(says(refused("(0, 1)\n(1, 2)\n"), "edges:1: \"(0, 1)\", which may be a pair in brackets…"));
+  CHECK(says(refused("[7 8]\n[8 9]\n"), "edges:1: \"[7 8]\", which may be a pair in brackets…"));
+  CHECK(says(refused("id,title,refs\np1,A,p2;p3\np2,B,p3\n"),
+             "edges:1: \"p2;p3\" in column 3 (refs), which may…"));
+  CHECK(says(refused("c roads\nc\np sp 3 2\na 1 2 803\na 2 1 803\n"), "edges:1: DIMACS, expected a list…"));
+  CHECK(says(refused("p edge 3 2\ne 1 2\ne 2 3\n"), "edges:1: DIMACS, expected a list…"));
+  CHECK(edges_of(import("c d\nd c\n")) == Pairs{{"c", "d"}, {"d", "c"}});
+  CHECK(edges_of(import("p q\nq p\n")) == Pairs{{"p", "q"}, {"q", "p"}});
+  const std::string ring = "4 4\n2 4\n1 3\n2 4\n3 1\n";
+  CHECK(says(refused(ring), "edges:1: \"4 4\" and 4 lines, as in a graph of METIS…"));
+  CHECK(says(refused("3 1\n2\n1\n\n", {.layout = EdgeLayout::neighbors}), "edges:1: \"3 1\" and 3 lines…"));
+  CHECK(import(ring, {.columns = {.source = "1", .target = "2"}}).graph.num_edges() == 5);
+}
+
 TEST_CASE_FIXTURE(EdgeFiles, "weights by name, by choice, or none") {
   const std::string text = "weight,dst,src,cost\n0.5,2,1,7\n-2,1,2,8\n";
   const FoundEdges by_name = import(text);

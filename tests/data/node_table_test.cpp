@@ -1,5 +1,8 @@
 #include "edge_files.h"
 
+#include <cmath>
+#include <map>
+
 // Tables of nodes: columns by name, their types, nodes without edges or without a row.
 
 using namespace adj;
@@ -65,6 +68,13 @@ TEST_CASE_FIXTURE(EdgeFiles, "columns of a table of nodes are found by name, in 
   CHECK(import(kRing, both).class_names == Names{"p", "q"});
 }
 
+TEST_CASE_FIXTURE(EdgeFiles, "features that are called as labels are named") {
+  CHECK(says(import(kRing, with_table(*this, "id,age,y\nann,1,0\nbob,2,1\ncid,3,0\n")).notes,
+             "…; \"y\" is a feature (--label \"y\": it is the label)…"));
+  CHECK_FALSE(says(import(kRing, with_table(*this, "id,y\nann,1\nbob,2\ncid,3\n", {.label = "none"})).notes,
+                   "…it is the label…"));
+}
+
 TEST_CASE_FIXTURE(EdgeFiles, "labels that name the nodes are refused, unless their column is chosen") {
   const std::string gephi = "Id,Label,a\nann,Ann A.,1\nbob,Bob B.,2\ncid,Cid C.,3\n";
   CHECK(refused(kRing, with_table(*this, gephi)) ==
@@ -94,6 +104,38 @@ TEST_CASE_FIXTURE(EdgeFiles, "what is asked of labels needs some") {
   CHECK(import(kRing, o).splits.size() == 1);
 }
 
+TEST_CASE_FIXTURE(EdgeFiles, "several labels of a node: lists in a field, or a line for each") {
+  const auto labelled = [&](const std::string& text) {
+    EdgeListOptions o = with_labels(text);
+    o.node_files.task = Task::node_multilabel;
+    return o;
+  };
+  const auto rows = [](const FoundEdges& found) {  // by name, -1: no label
+    std::map<std::string, std::vector<int>> all;
+    const std::vector<float> y = found.y.to_vector<float>();
+    const auto width = uz(found.y.size(1));
+    const Names nodes = names(found);
+    for (size_t i = 0; i < nodes.size(); ++i)
+      for (size_t k = 0; k < width; ++k)
+        all[nodes[i]].push_back(std::isnan(y[i * width + k]) ? -1 : static_cast<int>(y[i * width + k]));
+    return all;
+  };
+  using Rows = std::map<std::string, std::vector<int>>;
+  const FoundEdges lines = import(kRing, labelled("ann,red\nann,blue\ncid,blue\n"));
+  CHECK(lines.class_names == Names{"blue", "red"});
+  CHECK(rows(lines) == Rows{{"ann", {1, 1}}, {"bob", {-1, -1}}, {"cid", {1, 0}}});
+  CHECK(lines.unlabelled == 1);
+  CHECK(says(lines.notes, "…; labels are 2 kinds, text, alphabetical…"));
+  const FoundEdges lists = import(kRing, labelled("id,groups\nann,7;12\nbob,NA\ncid,12\n"));
+  CHECK(lists.class_names == Names{"7", "12"});
+  CHECK(rows(lists) == Rows{{"ann", {1, 1}}, {"bob", {-1, -1}}, {"cid", {0, 1}}});
+  CHECK(says(lists.notes, "…; labels are 2 kinds, numbers, in ascending order, separated by a semicolon…"));
+  const FoundEdges one = import(kRing, labelled("id,spam\nann,1\nbob,0\ncid,1\n"));
+  CHECK(rows(one) == Rows{{"ann", {1}}, {"bob", {0}}, {"cid", {1}}});
+  CHECK(one.class_names == Names{"spam"});
+  CHECK(says(refused(kRing, labelled("ann,NA\n")), "labels: no labels…"));
+}
+
 TEST_CASE_FIXTURE(EdgeFiles, "tables by row have labels too, and empty lines are no rows") {
   EdgeListOptions o = with_table(*this, "a,label\n1,x\n\n2,y\n3,x\n");
   o.node_files.features_by_row = true;
@@ -116,6 +158,12 @@ TEST_CASE_FIXTURE(EdgeFiles, "types of columns: numbers, booleans, categories an
   CHECK(zip.feature_names == Names{"zip=12", "zip=7", "x"});
   CHECK(features(zip) == F{0, 1, 1, 1, 0, 1, 0, 1, 1});
   CHECK(says(zip.notes, "…; zip: category of 2; constant: x\n"));
+  // What numbers lose is said.
+  CHECK(says(
+      import(kRing, with_table(*this, "id,zip,seen,x\nann,01001,16777217,1\nbob,2139,5,2\ncid,0,6,3\n"))
+          .notes,
+      "…; zip: numbers, 1 begin with a zero, as codes do (--types COLUMN=category or hash keeps it); seen: "
+      "numbers, 1 are rounded to float32\n"));
   o = with_table(*this, "id,ok\nann,true\nbob,false\ncid,true\n");
   o.node_files.types = {{"ok", ColumnType::number}};
   CHECK(refused(kRing, o) ==
@@ -190,7 +238,9 @@ TEST_CASE_FIXTURE(EdgeFiles, "nodes of the table need no edges, and integers may
   stated.node_files.headers = Header::no;
   CHECK(names(import(kRing, stated)) == Names{"ann", "bob", "cid", "who"});
   CHECK(refused(kRing, with_table(*this, "id,a\n1,4\n2,1\n3,2\n")) ==
-        "features:2: \"1\" is in no edge, nor is any other node of the file, expected the ids of the edges");
+        "features:2: \"1\" in column 1 (id) is in no edge, nor is any other node of the file, expected the "
+        "ids of "
+        "the edges (--id COLUMN says which column has them)");
   CHECK(says(refused("7,8\n", with_table(*this, "id,a\n7,1\nx,2\n8,2\n")),
              "features:3: \"x\", expected the id of a node, an integer…"));
   CHECK(says(refused(kRing, with_table(*this, "id,a\nann,1\n,2\nbob,3\n")),

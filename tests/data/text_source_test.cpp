@@ -124,6 +124,9 @@ TEST_CASE_FIXTURE(InFolder, "other archives are refused by name") {
   CHECK(refused("\x28\xb5\x2f\xfd\x04"sv).starts_with(": a zstd archive, "));
   CHECK(refused("PK\x03\x04\x14"sv).starts_with(": a zip archive, "));
   CHECK(refused("7z\xbc\xaf\x27\x1c"sv).starts_with(": a 7z archive, "));
+  CHECK(refused("PAR1\x15\x04"sv).starts_with(": a Parquet file, "));
+  CHECK(refused("ARROW1\0\0"sv).starts_with(": an Arrow file, "));
+  CHECK_NOTHROW(lines_of(write_file(folder.file("genes"), "PAR1 PAR2\n")));
   CHECK(lines_of(write_file(folder.file("text"), "BZh91 2\n")).size() == 1);
   CHECK(lines_of(write_file(folder.file("text"), "1 2\r")).size() == 1);
 }
@@ -181,6 +184,7 @@ TEST_CASE("a number must fill its whole field") {
   CHECK(is_missing(" NaN "));
   CHECK(is_missing(""));
   CHECK(is_missing("\"\""));
+  CHECK(is_missing("\\N"));
   CHECK_FALSE(is_missing("0"));
 }
 

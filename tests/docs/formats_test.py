@@ -29,8 +29,17 @@ FILES = {
     "square.csv": "0,1,0\n1,0,1\n0,1,0\n",
     "g.graphml": "<?xml version='1.0'?>\n<graphml></graphml>\n",
     "g.gml": "graph [\n  node [ id 0 ]\n]\n",
+    "g.gexf": "<?xml version='1.0'?>\n<gexf version='1.3'></gexf>\n",
+    "g.dot": "digraph G {\n  a -> b;\n}\n",
     "g.net": "*Vertices 2\n1 \"a\"\n2 \"b\"\n*Edges\n1 2\n",
     "g.json": "{\"nodes\": [], \"links\": []}\n",
+    "biogrid.txt": "#Interaction ID\tInteractor A\tInteractor B\tScore\tName A\n117\t5\t6\t-\tx\n118\t6\t7\t-\ty\n",
+    "string.txt": "protein1 protein2 combined_score\n9606.A 9606.B 155\n9606.B 9606.C 197\n",
+    "codes.csv": "src,dst\n01001,1002\n1001,02134\n",
+    "pairs.txt": "(0, 1)\n(1, 2)\n",
+    "nx.edgelist": "0 1 {}\n1 2 {}\n",
+    "road.gr": "c roads\np sp 3 2\na 1 2 803\na 2 1 803\n",
+    "ring.graph": "4 4\n2 4\n1 3\n2 4\n3 1\n",
     "empty.csv": "",
     "people.csv": "id,age,city,group\nann,30,rome,a\nbob,40,oslo,b\ncid,50,rome,a\n",
     "cora.cites": "35\t1033\n35\t103482\n",
@@ -42,6 +51,7 @@ FILES = {
     "floats.csv": "id,age\n1.0,30\n2.0,40\n3.0,50\n",
     "labels.csv": "id,kind\nann,a\nbob,NA\ncid,b\n",
     "onehot.csv": "id,a,b\nann,1,0\nbob,0,1\ncid,1,1\n",
+    "groups.csv": "ann,red\nann,blue\ncid,blue;red\n",
     "dated.csv": "id,joined\nann,2021-03-05\nbob,2021-03-06\ncid,2022-01-01\n",
     "vectors.csv": "id,v\nann,\"0.1, 0.2\"\nbob,\"1, 2\"\ncid,\"3, 4\"\n",
     "texts.csv": "id,note\nann,fast and red\nbob,slow and blue\ncid,red and slow\n",
@@ -77,8 +87,8 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     for name, contents in FILES.items():
         Path(name).write_bytes(contents if isinstance(contents, bytes) else contents.encode())
-    made = run("convert edges named.csv g0.h5 --features people.csv --label group")
-    assert made.returncode == 0, made.stderr
+    first = run("convert edges named.csv g0.h5 --features people.csv --label group")
+    assert first.returncode == 0, made.stderr
     for row in rows:
         assert len(row) == 3, row
         title, command, outcome = row

@@ -4,6 +4,7 @@
 #include <adjoint/data/import/fields.h>
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -23,6 +24,10 @@ class ColumnContents {
       : wanted_(wanted), decimal_(decimal) {}
 
   void add_text(std::string_view field, int64_t line);
+  void add_number(std::string_view field, float number) {
+    codes_ += field[0] == '0' && is_code(field);
+    rounded_ += std::abs(number) >= 0x1p24f && is_rounded(field, number);
+  }
   void add_gap(int64_t line) {
     if (gaps_++ == 0) gap_line_ = line;
   }
@@ -31,6 +36,8 @@ class ColumnContents {
 
   std::optional<ColumnType> wanted() const { return wanted_; }
   int64_t gaps() const { return gaps_; }
+  /// What numbers lose: zeros in front, as of codes, or digits; or nothing.
+  std::string losses() const;
   int64_t gap_line() const { return gap_line_; }
   /// Line and text of the first field that is no number, if there is one.
   int64_t text_line() const { return line_; }
@@ -47,6 +54,7 @@ class ColumnContents {
            : wanted_ == ColumnType::set   ? kMostItems
                                           : kMostCategories;
   }
+  static bool is_rounded(std::string_view field, float number);
   void add_items(std::string_view field);
   std::string choose_set(ColumnEncoder& encoder) const;
   void add_kind(std::string_view field) {
@@ -59,6 +67,7 @@ class ColumnContents {
   std::optional<ColumnType> wanted_;
   std::optional<Decimal> decimal_;
   int64_t texts_ = 0, booleans_ = 0, vectors_ = 0, dates_ = 0, ambiguous_dates_ = 0, gaps_ = 0;
+  int64_t codes_ = 0, rounded_ = 0;  // of numbers
   int64_t commas_ = 0;               // texts that may be numbers with a decimal comma
   int64_t line_ = 0, gap_line_ = 0;  // of the first of them
   std::string first_;

@@ -4,6 +4,9 @@
 #include <adjoint/data/import/label_classes.h>
 #include <adjoint/data/import/table_head.h>
 
+#include <optional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 namespace adj {
@@ -15,10 +18,28 @@ struct ListLayout {
   NodeIds::Kind kind = NodeIds::Kind::names;
   int64_t header_line = 0;  ///< 0: none
   bool doubtful = false;    ///< the first line may be a header; the ids of the other lines decide
+  bool commented = false;   ///< a comment above the first row names the columns
+
+  /// Of the columns, if the file has any; `header`: the first line is one.
+  std::span<const std::string> names(bool header) const {
+    if (header) return head.first;
+    return commented ? std::span<const std::string>(head.commented) : std::span<const std::string>();
+  }
 };
+
+/// An integer as lists write ids: also 7.0, as data frames do, but not 1e5.
+inline std::optional<int64_t> list_id(std::string_view text) {
+  const std::optional<int64_t> integer = integer_in(text);
+  return integer || !text.ends_with(".0") ? integer : integer_id(text);
+}
 
 /// Throws DataError if the header's names say that edges or nodes are of several kinds.
 void expect_one_kind(const std::string& path, const ListLayout& layout);
+
+/// Throws DataError for a graph of METIS: a `first` line with the numbers of nodes and edges, then a line for
+/// each node, with so many neighbours in all.
+void expect_no_metis(const TextSource& source, std::span<const std::string> first, int64_t lines,
+                     int64_t neighbors);
 
 /// Reads an edge list in parallel, and decides whether its first line is a header. Adds the texts of classes
 /// of edges to `labels`, and a note on what was detected.

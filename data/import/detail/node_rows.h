@@ -142,5 +142,8 @@ NumberRows read_targets(NodeRows& rows, int64_t nodes, bool binary);
 
 /// Sets y, classes and unlabelled of `data`; returns the note.
 std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data);
+/// Several labels of each node from one column: lists of them in a field ("a; b"), or a line for each. Sets y
+/// [N, T], unlabelled and the labels' names; returns the note. A column of 0 and 1 is one label.
+std::string read_label_sets(NodeRows& rows, const NodeFiles& files, Dataset& data);
 
 }  // namespace adj

@@ -36,6 +36,7 @@ class NodeType {
   void read_table(ItemTable& items, std::vector<std::string>& notes);
 
   NodeTableFile table_;
+  bool chosen_ids_ = false;  // the user says what they are
   const TableFiles& files_;
   bool joined_;
   std::unique_ptr<TableRows> rows_;  // absent: there is no table
