@@ -279,8 +279,7 @@ def to_pyg(source, sparse=False):
     whole = {"y": graph_y, **(chosen if of_graphs(data) else {})}
     result = []
     for g, (a, b, positions) in enumerate(parts):
-        edges = data["edge_index"][:, positions] - a if of_graphs(data) else data["edge_index"]
-        found = {"edge_index": edges, "num_nodes": int(b - a)}
+        found = {"edge_index": data["edge_index"][:, positions] - a, "num_nodes": int(b - a)}
         for values, rows in ((node, slice(a, b)), (edge, positions), (whole, slice(g, g + 1))):
             found.update({key: value[rows] for key, value in values.items() if value is not None})
         found.update({key: data[key] for key in ("class_names", "feature_names", "attr_names") if key in data})

@@ -472,7 +472,7 @@ class PyG(Case):
             to_adjoint([self.graph(3, 4), Data(x=torch.zeros(2, 5), edge_index=torch.zeros(2, 1, dtype=int))], self.out)
         with self.assertRaisesRegex(DataError, "graph 0: edges/src: 9 at position 0, expected 0 to 2"):
             to_adjoint([Data(x=torch.zeros(3, 1), edge_index=torch.full((2, 1), 9))], self.out)
-        self.assertRaisesRegex(DataError, "HeteroData of several kinds of nodes", to_adjoint, pyg.data.HeteroData(), self.out)
+        self.assertRaisesRegex(DataError, "nodes: no types", to_adjoint, pyg.data.HeteroData(), self.out)
         self.assertRaisesRegex(DataError, "edge_index: missing", to_adjoint, Data(x=torch.zeros(3, 1)), self.out)
         self.leaves_nothing()
         data = self.graph(train_mask=torch.zeros(6, dtype=bool))
