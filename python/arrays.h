@@ -63,6 +63,7 @@ nb::object to_csr(const Features& x);
 
 void bind_arrays(nb::module_& m);
 void bind_dataset(nb::module_& m);
+void bind_typed_dataset(nb::module_& m);
 void bind_loaders(nb::module_& m);
 void bind_trained(nb::module_& m);
 

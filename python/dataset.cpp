@@ -1,3 +1,4 @@
+#include "items.h"
 #include "tables.h"
 #include <adjoint/core/convert.h>
 #include <adjoint/data/import/edge_columns.h>
@@ -34,17 +35,6 @@ Tensor to_part(const char* name, nb::handle part, const NodeIndex& nodes, bool o
   if (!names && !nb::hasattr(part, "get_indexer"))
     warn(fmt::format("{}: its integers are looked up in {}, which is not 0, 1, …", name, nodes.origin()));
   return nodes.find(name, part);
-}
-
-nb::object node_names_of(const Dataset& data) {
-  if (!data.node_names) return nb::none();
-  const std::vector<uint8_t> bytes = data.node_names.to_vector<uint8_t>();
-  const std::vector<int64_t> ends = data.node_name_offsets.to_vector<int64_t>();
-  nb::list names;
-  for (size_t k = 1; k < ends.size(); ++k)
-    names.append(nb::str(reinterpret_cast<const char*>(bytes.data()) + ends[k - 1],
-                         static_cast<size_t>(ends[k] - ends[k - 1])));
-  return names;
 }
 
 /// Names the features by their columns. Warns of one that seems to be an id.
@@ -124,8 +114,19 @@ void make_dataset(Dataset* self, nb::handle edge_index, nb::handle x, nb::handle
 
 }  // namespace
 
+nb::object names_of(const ItemTable& items) {
+  if (!items.node_names) return nb::none();
+  const std::vector<uint8_t> bytes = items.node_names.to_vector<uint8_t>();
+  const std::vector<int64_t> ends = items.node_name_offsets.to_vector<int64_t>();
+  nb::list names;
+  for (size_t k = 1; k < ends.size(); ++k)
+    names.append(nb::str(reinterpret_cast<const char*>(bytes.data()) + ends[k - 1],
+                         static_cast<size_t>(ends[k] - ends[k - 1])));
+  return names;
+}
+
 void bind_dataset(nb::module_& m) {
-  nb::class_<Dataset>(m, "Dataset", R"(A graph, features, labels and splits (data/README.md).
+  nb::class_<Dataset> bound(m, "Dataset", R"(A graph, features, labels and splits (data/README.md).
 
 edge_index: [2, M], (src, dst), a list of pairs or a table with columns source and target; integers or names of nodes;
 an undirected edge is stored twice. x: [N, F], a DataFrame, or a sparse matrix of SciPy. y: classes, integers [N], -1
@@ -135,7 +136,9 @@ of x, else its own, by which a trained model finds them, as it does those of edg
 indices, names or masks. part: a partition, for ClusterLoader. Series and DataFrames are matched by their index.
 
 Arrays come from NumPy, PyTorch or any framework with DLPack. Only x is not copied, if it is float32 and row-major, on
-the CPU or a GPU: writes to the array change the dataset. The arrays of a dataset are read-only.)")
+the CPU or a GPU: writes to the array change the dataset. The arrays of a dataset are read-only.)");
+  bind_items(bound);
+  bound
       .def("__init__", &make_dataset, nb::arg("edge_index"), nb::arg("x") = nb::none(),
            nb::arg("y") = nb::none(), nb::kw_only(), nb::arg("num_nodes") = nb::none(),
            nb::arg("edge_weight") = nb::none(), nb::arg("edge_attr") = nb::none(),
@@ -148,13 +151,10 @@ the CPU or a GPU: writes to the array change the dataset. The arrays of a datase
       .def_ro("name", &Dataset::name)
       .def_prop_ro("task", [](const Dataset& d) { return std::string(name_of(d.task)); })
       .def_ro("undirected", &Dataset::undirected)
-      .def_ro("class_names", &Dataset::class_names)
-      .def_ro("feature_names", &Dataset::feature_names)
       .def_ro("attr_names", &Dataset::attr_names, "Of the columns of edge_attr, those of a DataFrame.")
       .def_prop_ro("device", [](const Dataset& d) { return d.device().str(); })
       .def_prop_ro("num_nodes", &Dataset::num_nodes)
       .def_prop_ro("num_edges", [](const Dataset& d) { return d.graph.num_edges(); })
-      .def_prop_ro("num_features", &Dataset::num_features)
       .def_prop_ro("num_classes", &Dataset::num_classes)
       .def_prop_ro(
           "edge_index",
@@ -167,20 +167,11 @@ the CPU or a GPU: writes to the array change the dataset. The arrays of a datase
                      const auto found = all.find("attr");
                      return to_array(found == all.end() ? Tensor() : found->second, true);
                    })
-      .def_prop_ro(
-          "x", [](const Dataset& d) { return to_matrix(d.x, true); },
-          "[N, F]; sparse features are made dense.")
-      .def_prop_ro(
-          "x_csr", [](const Dataset& d) { return to_csr(d.x); },
-          "(data, indices, indptr) of sparse features, as scipy.sparse.csr_matrix takes them; else None.")
       .def_prop_ro("y",
                    [](const Dataset& d) {
                      return to_array(is_of_edges(d.task) ? d.edge_y : d.graph_y ? d.graph_y : d.y, true);
                    })
-      .def_prop_ro(
-          "node_ids", [](const Dataset& d) { return to_array(d.node_ids, true); },
-          "int64 [N], if nodes have other integers for names than their numbers; else None.")
-      .def_prop_ro("node_names", &node_names_of, "A list of str, if nodes have such names; else None.")
+      .def_ro("graph_names", &Dataset::graph_names)
       .def_prop_ro("graph_offsets", array_of<Dataset>(&Dataset::graph_offsets, true))
       .def_prop_ro("part", array_of<Dataset>(&Dataset::part, true))
       .def_prop_ro("num_splits", [](const Dataset& d) { return d.splits.size(); })

@@ -27,6 +27,7 @@ NB_MODULE(adjoint, m) {
   m.def("cuda_device_count", &cuda_device_count, "GPUs that can be used: 0 in a build without CUDA.");
   python::bind_arrays(m);
   python::bind_dataset(m);
+  python::bind_typed_dataset(m);
   python::bind_loaders(m);
   python::bind_trained(m);
 

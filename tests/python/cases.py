@@ -169,6 +169,50 @@ class Datasets(unittest.TestCase):
         self.assertEqual(again.feature_names, data.feature_names)
         self.assertEqual(edges_of(again), edges_of(data))
 
+    def test_several_types(self):
+        x, rated, knows = np.eye(3, dtype=np.float32), [[0, 2, 2], [1, 0, 1]], [[2, 0], [1, 2]]
+        with h5py.File("shop.h5", "w") as f:
+            f.attrs.update({"format": "adjoint.graph", "version": 2, "name": "shop"})
+            f["nodes/person/x"], f["nodes/person/y"] = x, [0, 1, -1]
+            f["nodes/person"].attrs.update({"num_nodes": 3, "task": "node_class", "num_classes": 2})
+            f["nodes/person/name"], f["nodes/person/name_offsets"] = np.frombuffer("annbobzoë".encode(), np.uint8), [0, 3, 6, 10]
+            f["nodes/person/time"] = [2**60 + 1, 5, -2**63]
+            for part, index in (("train", [1]), ("val", [0]), ("test", [2])):
+                f[f"edges/rated/splits/{part}"] = index
+            f["edges/rated/y"], f["edges/rated/attr"], f["edges/rated/weight"] = [1, 0, 1], [[5.0], [6], [7]], [1.0, 2, 3]
+            f["edges/rated"].attrs.update({"source": "person", "target": "film", "task": "edge_class", "num_classes": 2})
+            f.create_group("edges/knows").attrs.update({"source": "person", "target": "person"})
+            f["nodes/film/x"] = np.ones((2, 4))
+            f["nodes/film"].attrs["num_nodes"] = 2
+            for name, ends in (("rated", rated), ("knows", knows)):
+                f[f"edges/{name}/src"], f[f"edges/{name}/dst"] = ends
+        data = adjoint.load_typed_dataset("shop.h5")
+        rate = ("person", "rated", "film")
+        self.assertEqual((data.name, data.node_types), ("shop", ["film", "person"]))
+        self.assertEqual(sorted(data.edge_types), [("person", "knows", "person"), rate])
+        self.assertEqual((data.num_nodes("film"), data.nodes["film"].num_features), (2, 4))
+        person = data.nodes["person"]
+        self.assertEqual((person.task, person.num_classes, person.node_names), ("node_class", 2, ["ann", "bob", "zoë"]))
+        self.assertEqual((person.y.tolist(), person.times.tolist()), ([0, 1, -1], [2**60 + 1, 5, -2**63]))
+        self.assertTrue(np.array_equal(person.x, x))
+        for kind in ("rated", rate):
+            self.assertEqual([ends.tolist() for ends in data.edge_index(kind)], rated)
+            self.assertEqual(data.edge_weight(kind).tolist(), [1, 2, 3])
+        edges = data.edges[rate]
+        self.assertEqual((edges.y.tolist(), edges.x.tolist()), ([1, 0, 1], [[5], [6], [7]]))
+        self.assertEqual([[part.tolist() for part in split] for split in edges.splits], [[[1], [0], [2]]])
+        graph = data.graph("knows")
+        self.assertEqual((graph.num_nodes, edges_of(graph), graph.node_names), (3, {(2, 1), (0, 2)}, ["ann", "bob", "zoë"]))
+        data.save("again.h5")
+        with h5py.File("again.h5") as f:
+            self.assertEqual(f["edges/rated/src"][:].tolist(), rated[0])
+            self.assertEqual(f["nodes/person/time"][:].tolist(), person.times.tolist())
+        for wrong, message in (("sold", "rated"), (("person", "rated", "person"), "rated")):
+            with self.assertRaisesRegex(adjoint.Error, message):
+                data.edge_index(wrong)
+        with self.assertRaisesRegex(adjoint.Error, "expected nodes of one type"):
+            data.graph("rated")
+
     def test_sparse_features(self):
         class Csr:  # as scipy.sparse.csr_matrix
             indptr, indices = np.array([0, 2, 2, 3], np.int32), np.array([0, 3, 1], np.int32)
