@@ -192,6 +192,7 @@ ItemTable EdgeTable::row_items(std::vector<std::string>& notes) {
     files.task = table_.task;
     files.split_column = table_.split;
     files.headers = header;
+    files.read_elsewhere = purposes();
     read_node_files(files, files_.text, numbers, alone, nullptr, notes);
   } else if (!table_.split.empty()) {
     alone.graph = Graph::from_coo(count, none, none);

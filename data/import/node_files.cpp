@@ -253,6 +253,7 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
       table = read_features(rows, ids.size(), files);
       std::vector<int64_t> read = features;
       read.insert(read.end(), {columns.id, columns.label});
+      read.insert(read.end(), files.read_elsewhere.begin(), files.read_elsewhere.end());
       if (masks) read.insert(read.end(), columns.masks.begin(), columns.masks.end());
       table.note += passed_over(read, rows.names(), rows.head().columns());
       if (labels.empty() && rows.has_header() && files.columns.label.empty())

@@ -38,6 +38,7 @@ struct NodeFiles {
   NodeColumnNames columns = {};  ///< of `features`; `label` of `labels`, if there is such a file
   /// Types of columns instead of what is found.
   std::vector<ColumnChoice> types = {};
+  std::vector<int64_t> read_elsewhere = {};  ///< columns of features that the caller reads
   /// Columns, types, categories and fillings of `features`, which are found by their names, instead of
   /// `columns.features`, `types` and `impute`. Further columns are passed over.
   std::optional<LikeFile> like = {};

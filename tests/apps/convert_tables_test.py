@@ -333,6 +333,7 @@ def test_many_graphs():
     text = run("convert", "tables", "g.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "graph_id",
                "--graphs", "labels.csv", "--attributes", "bond", "--time", "atom=born")
     expect(text, "2 graphs", "numbered as in labels.csv")
+    assert "passed over" not in text, text
     with h5py.File("g.h5") as f:
         assert f.attrs["task"] == "graph_class" and f["graphs/offsets"][:].tolist() == [0, 3, 5]
         assert f["nodes/x"][:].ravel().tolist() == [1, 2, 3, 5, 6] and names(f["nodes"], "x_names") == ["mass"]
