@@ -129,22 +129,24 @@ SqliteFile::SqliteFile(const std::string& file) : file_(file) {
   if (error) data_fail("{}: cannot be opened: {}", excerpt(file), error.message());
   frozen_ = is_at_rest(whole);
   before_ = state_of(whole);
-  const int code = sqlite3_open_v2(uri_of(whole, frozen_).c_str(), &database_,
+  sqlite3* opened = nullptr;  // also if it fails
+  const int code = sqlite3_open_v2(uri_of(whole, frozen_).c_str(), &opened,
                                    SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
+  database_.reset(opened);
   if (code != SQLITE_OK) fail_with(file_, code);
-  sqlite3_busy_timeout(database_, kWait);
+  sqlite3_busy_timeout(database_.get(), kWait);
   // A file may come from anybody.
-  sqlite3_db_config(database_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  sqlite3_db_config(database_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   for (const char* command : {"PRAGMA cell_size_check=ON", "BEGIN", "SELECT count(*) FROM sqlite_schema"})
-    if (const int done = sqlite3_exec(database_, command, nullptr, nullptr, nullptr); done != SQLITE_OK)
+    if (const int done = sqlite3_exec(database_.get(), command, nullptr, nullptr, nullptr); done != SQLITE_OK)
       fail_with(file_, done);
 }
 
-SqliteFile::~SqliteFile() { sqlite3_close(database_); }
+void SqliteFile::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
 
 void SqliteFile::fail_with(const std::string& path, int code) {
-  const std::string message = database_ != nullptr ? sqlite3_errmsg(database_) : sqlite3_errstr(code);
+  const std::string message = database_ != nullptr ? sqlite3_errmsg(database_.get()) : sqlite3_errstr(code);
   switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -169,7 +171,7 @@ std::string SqliteFile::tables() {
       "SELECT name || CASE type WHEN 'view' THEN ' (view)' ELSE '' END FROM sqlite_schema WHERE type IN "
       "('table', "
       "'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name";
-  if (const int code = sqlite3_prepare_v2(database_, kQuery, -1, &prepared, nullptr); code != SQLITE_OK)
+  if (const int code = sqlite3_prepare_v2(database_.get(), kQuery, -1, &prepared, nullptr); code != SQLITE_OK)
     fail_with(file_, code);
   const Statement statement(prepared, sqlite3_finalize);
   std::vector<std::string> names;
@@ -183,11 +185,11 @@ void SqliteFile::write_csv(const std::string& path, const std::string& rows,
   const std::string all = "SELECT * FROM " + csv_quoted(rows);
   sqlite3_stmt* prepared = nullptr;
   const char* rest = nullptr;
-  int code = sqlite3_prepare_v2(database_, all.c_str(), -1, &prepared, &rest);
+  int code = sqlite3_prepare_v2(database_.get(), all.c_str(), -1, &prepared, &rest);
   const bool query = code == SQLITE_ERROR && is_query(rows);
-  if (query) code = sqlite3_prepare_v2(database_, rows.c_str(), -1, &prepared, &rest);
+  if (query) code = sqlite3_prepare_v2(database_.get(), rows.c_str(), -1, &prepared, &rest);
   const Statement statement(prepared, sqlite3_finalize);
-  if (const std::string message = sqlite3_errmsg(database_);
+  if (const std::string message = sqlite3_errmsg(database_.get());
       code == SQLITE_ERROR && message.starts_with("no such table")) {
     const std::string known = tables();
     data_fail("{}: {}, expected {}", excerpt(path), message,

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,9 +32,6 @@ std::string sqlite_remedy(const std::string& file);
 class SqliteFile {
  public:
   explicit SqliteFile(const std::string& file);
-  ~SqliteFile();
-  SqliteFile(const SqliteFile&) = delete;
-  SqliteFile& operator=(const SqliteFile&) = delete;
 
   /// Gives `write` the rows as text: a line of the columns' names, then one for each row, separated by
   /// commas. Names and texts are quoted by RFC 4180, NULL is nothing, integers and reals have all digits.
@@ -48,7 +46,10 @@ class SqliteFile {
   [[noreturn]] void fail_with(const std::string& path, int code);
 
   std::string file_;
-  sqlite3* database_ = nullptr;
+  struct Close {
+    void operator()(sqlite3* database) const;
+  };
+  std::unique_ptr<sqlite3, Close> database_;
   bool frozen_ = false;           // opened without locks, as nobody writes
   std::array<long, 3> before_{};  // size and time of the file then
 };
