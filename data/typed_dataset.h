@@ -41,7 +41,7 @@ std::string text_of(const EdgeType& type);
 /// with the name of another, or of nodes that the file does not have.
 TypedDataset load_typed_dataset(const std::string& path);
 
-/// Whether the file is of version 2. False for what no version is, which reading will report.
+/// Whether the file is of version 2. False for what is no version or cannot be read: reading reports it.
 bool is_typed_dataset(const std::string& path);
 
 /// As CheckedDataset.

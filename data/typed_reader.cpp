@@ -166,8 +166,12 @@ TypedDataset single_type(Dataset data) {
 }  // namespace
 
 bool is_typed_dataset(const std::string& path) {
-  const H5Reader file = H5Reader::open(path, {"@version"});
-  return file.has_attribute("", "version") && file.integer("", "version") == 2;
+  try {
+    const H5Reader file = H5Reader::open(path, {"@version"});
+    return file.has_attribute("", "version") && file.integer("", "version") == 2;
+  } catch (const DataError&) {
+    return false;
+  }
 }
 
 TypedDataset load_typed_dataset(const std::string& path) {

@@ -62,6 +62,7 @@ TEST_CASE("a typed dataset is the same after writing and reading, whatever its t
     const std::string path = folder.file("typed.h5");
     save_typed_dataset(data, path);
     CHECK(is_typed_dataset(path));
+    CHECK_FALSE(is_typed_dataset(folder.file("none.h5")));
     CHECK(check_typed_dataset(path).problems.empty());
     const TypedDataset read = load_typed_dataset(path);
     CHECK(read.name == "library");
