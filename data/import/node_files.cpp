@@ -134,9 +134,10 @@ void read_labels(const std::string& path, const Open& open, const NodeIds& ids, 
           rows.head().format.first_line,
           "more than one label, expected one (--label COLUMN, or --task node_multilabel for all)");
     notes.push_back(read_classes(rows, files, data));
-    // As Gephi writes names. A user who names the column means it.
+    // As Gephi writes names. A user who names the column means it; 0, 1, 2 are classes of a small example.
     const int64_t labelled = data.num_nodes() - data.unlabelled;
-    if (in_table && files.columns.label.empty() && labelled > 2 && data.classes == labelled)
+    const int64_t few = data.class_names.empty() ? 9 : 2;
+    if (in_table && files.columns.label.empty() && labelled > few && data.classes == labelled)
       rows.source().fail(
           0,
           "{} has another text in every row, expected labels of classes (--label none: they are no "

@@ -85,6 +85,16 @@ TEST_CASE_FIXTURE(EdgeFiles, "labels that name the nodes are refused, unless the
   const FoundEdges none = import(kRing, with_table(*this, gephi, {.label = "none", .without = {"Label"}}));
   CHECK(none.task == Task::none);
   CHECK(none.feature_names == Names{"a"});
+  CHECK(import(kRing,
+               with_table(*this, "id,feature,label\nann,\"1,0,1\",2\nbob,\"0,0,1\",0\ncid,\"1,1,1\",1\n"))
+            .classes == 3);
+  std::string ring, ids = "id,label\n";
+  for (int i = 0; i < 10; ++i) {
+    ring += fmt::format("n{},n{}\n", i, (i + 1) % 10);
+    ids += fmt::format("n{},{}\n", i, i);
+  }
+  CHECK(says(refused(ring, with_table(*this, ids)),
+             "features: column 2 (label) has another text in every row…"));
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "what is asked of labels needs some") {
