@@ -112,24 +112,31 @@ def read_typed_dataset(path):
     y, splits, node_ids, node_names, times, class_names, feature_names; of edges edge_index int64 [2, M], and if present
     edge_weight, edge_attr, edge_y, edge_times, task, num_classes, splits, class_names, attr_names. Throws DataError, OSError."""
     with opened(path, "adjoint.graph", (2,)) as file:
-        data = {"name": str(file.attrs.get("name", pathlib.Path(path).stem)), "nodes": {}, "edges": {}}
-        for group in file["nodes"].values() if "nodes" in file else ():
-            name = str(group.attrs.get("name", group.name.rpartition("/")[2]))
-            found = data["nodes"][name] = read_items(path, group, NODE_PLACES, NODE_TEXTS, int(group.attrs["num_nodes"]))
-            found["num_nodes"] = int(group.attrs["num_nodes"])
-            if "x_indptr" in found:
-                found["x_cols"] = int(group.attrs["x_cols"])
-        for group in file["edges"].values() if "edges" in file else ():
-            kind = tuple(str(group.attrs[key]) if key in group.attrs else group.name.rpartition("/")[2] for key in ("source", "name", "target"))
-            index = np.stack([group["src"][...], group["dst"][...]]).astype(np.int64)
-            for end, ends in zip((kind[0], kind[2]), index):
-                if end not in data["nodes"]:
-                    raise DataError(f"{path}: {group.name[1:]}: nodes of a type {end!r}, expected one of {', '.join(data['nodes'])}")
-                nodes = data["nodes"][end]["num_nodes"]
-                if ends.size and not 0 <= ends.min() <= ends.max() < nodes:
-                    raise DataError(f"{path}: {group.name[1:]}: {ends.min()} to {ends.max()}, expected 0 to {nodes - 1}")
-            data["edges"][kind] = {"edge_index": index, **read_items(path, group, EDGE_PLACES, EDGE_TEXTS, index.shape[1])}
-        return data
+        try:
+            return typed_contents(file, path)
+        except KeyError as missing:
+            raise DataError(f"{path}: {missing.args[0]}") from None
+
+
+def typed_contents(file, path):
+    data = {"name": str(file.attrs.get("name", pathlib.Path(path).stem)), "nodes": {}, "edges": {}}
+    for group in file["nodes"].values() if "nodes" in file else ():
+        name = str(group.attrs.get("name", group.name.rpartition("/")[2]))
+        found = data["nodes"][name] = read_items(path, group, NODE_PLACES, NODE_TEXTS, int(group.attrs["num_nodes"]))
+        found["num_nodes"] = int(group.attrs["num_nodes"])
+        if "x_indptr" in found:
+            found["x_cols"] = int(group.attrs["x_cols"])
+    for group in file["edges"].values() if "edges" in file else ():
+        kind = tuple(str(group.attrs[key]) if key in group.attrs else group.name.rpartition("/")[2] for key in ("source", "name", "target"))
+        index = np.stack([group["src"][...], group["dst"][...]]).astype(np.int64)
+        for end, ends in zip((kind[0], kind[2]), index):
+            if end not in data["nodes"]:
+                raise DataError(f"{path}: {group.name[1:]}: nodes of a type {end!r}, expected one of {', '.join(data['nodes'])}")
+            nodes = data["nodes"][end]["num_nodes"]
+            if ends.size and not 0 <= ends.min() <= ends.max() < nodes:
+                raise DataError(f"{path}: {group.name[1:]}: {ends.min()} to {ends.max()}, expected 0 to {nodes - 1}")
+        data["edges"][kind] = {"edge_index": index, **read_items(path, group, EDGE_PLACES, EDGE_TEXTS, index.shape[1])}
+    return data
 
 
 def read_items(path, group, places, names, rows):

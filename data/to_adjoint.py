@@ -639,9 +639,10 @@ def typed_of(source):
         return dataclasses.replace(source)
     if isinstance(source, collections.abc.Mapping):
         sparse = ("x_indptr", "x_indices", "x_data", "x_cols")
-        fields = {field.name for field in dataclasses.fields(Dataset)} - {"left_out"} | {"edge_index", *sparse}
+        both = {"splits", "task", "num_classes", "class_names"}
         parts = {}
-        for group in ("nodes", "edges"):
+        for group, fields in (("nodes", both | {"num_nodes", "x", *sparse, "y", "node_ids", "node_names", "feature_names", "times"}),
+                              ("edges", both | {"edge_index", "src", "dst", "edge_weight", "edge_attr", "edge_y", "attr_names", "edge_times"})):
             for kind, values in source[group].items():
                 unknown = [key for key in values if key not in fields]
                 if unknown:
@@ -701,7 +702,7 @@ def rectangular_edges(stored, kind):
 
 
 class Groups:
-    """Names of groups for types of any name, and the places of one in them (data/detail/item_paths.h)."""
+    """Names of groups for types of any name."""
 
     def __init__(self, parent):
         self.parent, self.taken = parent, set()
@@ -714,6 +715,7 @@ class Groups:
 
 
 def in_group(group, place):
+    """Where a type's group has what version 1 has at `place` (data/detail/item_paths.h)."""
     if place.startswith("splits"):
         return f"{group}/{place}"
     name = place.removeprefix("nodes/")
@@ -771,7 +773,7 @@ def write_typed(source, path, gzip=0):
         items = Dataset(num_nodes=count, x=part.edge_attr, feature_names=part.attr_names, y=part.edge_y, times=part.edge_times,
                         splits=part.splits, class_names=part.class_names, num_classes=part.num_classes,
                         task=part.task and part.task.replace("edge_", "node_"))
-        items = checked_group(items, group) if count else dataclasses.replace(items, splits=[], task="none")
+        items = checked_group(items, group) if count else Dataset(num_nodes=0, splits=[], task="none")
         items.edge_weight = None if part.edge_weight is None else floats(part.edge_weight, f"{group}/weight", count, 0)
         items.src, items.dst = (end.astype(np.int32) for end in ends[kind])
         typed.edges[kind] = items

@@ -131,6 +131,20 @@ class Types(Case):
         found = read_typed_dataset(self.out)["nodes"]
         self.assertEqual([found[kind]["num_nodes"] for kind in "ab"], [7, 5])
 
+    def test_empty_and_damaged(self):
+        data = papers()
+        data["edges"]["author", "met", "author"] = {"edge_index": np.zeros((2, 0), int), "edge_attr": np.zeros((0, 2), np.float32)}
+        to_adjoint(data, self.out)
+        self.assertEqual(read_typed_dataset(self.out)["edges"]["author", "met", "author"]["edge_index"].shape, (2, 0))
+        self.assertEqual(json.loads(self.ok(self.run_program("inspect", self.out, "--json")).stdout)["problems"], [])
+        for damage, message in ((lambda f: f["nodes/author"].attrs.__delitem__("num_nodes"), "num_nodes"),
+                                (lambda f: f["edges/wrote"].__delitem__("src"), "src")):
+            to_adjoint(papers(), self.out)
+            with h5py.File(self.out, "r+") as file:
+                damage(file)
+            with self.assertRaisesRegex(ValueError, message):
+                read_typed_dataset(self.out)
+
     def test_libraries(self):
         """The same file from what PyG and DGL have."""
         data = papers()
@@ -194,6 +208,9 @@ class Types(Case):
                 (put("nodes", "author", {"num_nodes": 0}), "attribute nodes/author@num_nodes: 0"),
                 (put("nodes", "author", {"num_nodes": 10**9}), "attribute nodes/author@num_nodes: 1000000000, but there are no"),
                 (put("nodes", "author", "size", 3), "nodes author: size: not known; the names are"),
+                (put("nodes", "author", "edge_attr", np.ones((3, 1))), "nodes author: edge_attr: not known; the names are"),
+                (put("edges", WROTE, "y", np.ones(3, int)), "edge_attr"),
+                (put("edges", WROTE, "x", np.ones((3, 1))), "x: not known; the names are"),
                 (put("nodes", "", {"num_nodes": 1}), "nodes: a type called ''"),
                 (put("edges", WROTE, "edge_index", np.array([[3], [0]])), "edges/wrote/src: 3"),
                 (put("edges", WROTE, "edge_index", np.array([[1], [4]])), "edges/wrote/dst: 4"),
