@@ -30,6 +30,10 @@ if(ADJOINT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     CCACHE_SLOPPINESS=pch_defines,time_macros "${ADJOINT_CCACHE}")
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
+  # For targets with a precompiled header. Found by its preprocessed text, one from before a comment changed would be
+  # returned, and that knows the header's `#pragma once` no longer. So it is found by the files that it was made from,
+  # among those that were stored in this way.
+  set(ADJOINT_PCH_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_DEPEND=1 CCACHE_NAMESPACE=depend ${launcher})
 endif()
 
 add_library(adjoint_flags INTERFACE)
