@@ -1,10 +1,7 @@
 #include <adjoint/core/cuda/check.h>
-#include <adjoint/core/cuda/check_libraries.h>
 #include <adjoint/core/error.h>
 
 #include <string_view>
-
-#include <cublas_v2.h>
 
 namespace adj::cuda {
 
@@ -31,11 +28,6 @@ void throw_launch_error(cudaError_t status, const char* kernel) {
   (void)cudaGetLastError();
   fail("CUDA error {} ({}) launching the kernel {}", cudaGetErrorName(status), cudaGetErrorString(status),
        kernel);
-}
-
-void throw_cublas_error(cublasStatus_t status, const char* call, const char* file, int line) {
-  fail("cuBLAS error {} ({}) from {} at {}:{}", cublasGetStatusName(status), cublasGetStatusString(status),
-       call, place(file), line);
 }
 
 }  // namespace adj::cuda

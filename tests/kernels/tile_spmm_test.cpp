@@ -130,6 +130,8 @@ TEST_CASE("tile_spmm equals spmm to the precision of its operands") {
             for (int64_t width : widths) {
               const bool weighted = weights == Weights::any;
               if (one.csr.cols > 1000 && width > 40 && (device.is_cpu() || width % 128 != 0)) continue;
+              // The CPU has one loop for any width.
+              if (device.is_cpu() && width > 264 && (width != 1000 || least > 1)) continue;
               CAPTURES(one.name, name_of(dtype), static_cast<int>(weights), least, width);
               const Csr csr = one.csr.to(device);
               const int64_t m = csr.entries();

@@ -6,8 +6,8 @@
 // bfloat16 product whose bias cuBLASLt cannot fuse is left in float32, 4 M x N bytes of scratch, so that it
 // is rounded once, with the bias.
 #include <adjoint/core/allocator.h>
-#include <adjoint/core/cuda/check_libraries.h>
 #include <adjoint/kernels/cuda/map.cuh>
+#include <adjoint/kernels/dense/cuda/cublas_lt.h>
 #include <adjoint/kernels/dense/cuda/small_product.h>
 #include <adjoint/kernels/dense/cuda/split_product.h>
 #include <adjoint/kernels/dense/gemm.h>
@@ -70,12 +70,12 @@ struct Product {
   }
 };
 
-template <class Handle, cublasStatus_t (*kDestroy)(Handle)>
+template <class Handle, cublasStatus_t (*CublasLt::*kDestroy)(Handle)>
 class Owned {
  public:
   Owned() = default;
   ~Owned() {
-    if (handle_ != nullptr) (void)kDestroy(handle_);
+    if (handle_ != nullptr) (void)(cublas_lt().*kDestroy)(handle_);
   }
   Owned(const Owned&) = delete;
   Owned& operator=(const Owned&) = delete;
@@ -85,10 +85,10 @@ class Owned {
  private:
   Handle handle_ = nullptr;
 };
-using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+using Layout = Owned<cublasLtMatrixLayout_t, &CublasLt::cublasLtMatrixLayoutDestroy>;
 
 struct Plan {
-  Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> product;
+  Owned<cublasLtMatmulDesc_t, &CublasLt::cublasLtMatmulDescDestroy> product;
   Layout first, second, result;  // B, A and C
   cublasLtMatmulAlgo_t algorithm{};
   bool found = false;
@@ -96,12 +96,12 @@ struct Plan {
 
 template <class T>
 void set(cublasLtMatmulDesc_t descriptor, cublasLtMatmulDescAttributes_t attribute, const T& value) {
-  ADJ_CUBLAS_CHECK(cublasLtMatmulDescSetAttribute(descriptor, attribute, &value, sizeof(value)));
+  ADJ_CUBLAS(cublasLtMatmulDescSetAttribute(descriptor, attribute, &value, sizeof(value)));
 }
 template <class T>
 void set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t attribute,
          const T& value) {
-  ADJ_CUBLAS_CHECK(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof(value)));
+  ADJ_CUBLAS(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof(value)));
 }
 
 cublasComputeType_t compute_type(const Product& p) {
@@ -126,7 +126,7 @@ class Library {
   explicit Library(int device) {
     const DeviceScope scope(device);
     const RelaxedCapture relaxed;
-    ADJ_CUBLAS_CHECK(cublasLtCreate(&handle_));
+    ADJ_CUBLAS(cublasLtCreate(&handle_));
   }
 
   /// False if cuBLASLt has no algorithm with this epilogue.
@@ -147,7 +147,7 @@ class Library {
     if (!plan.found) return false;
     const auto set_columns = [](Layout& layout, int64_t columns) {
       const auto count = static_cast<uint64_t>(columns);
-      ADJ_CUBLAS_CHECK(
+      ADJ_CUBLAS(
           cublasLtMatrixLayoutSetAttribute(layout.get(), CUBLASLT_MATRIX_LAYOUT_COLS, &count, sizeof(count)));
     };
     if (p.rows_are_m()) {
@@ -163,13 +163,13 @@ class Library {
     const double one64 = one, of_c64 = of_c;
     const bool wide = p.dtype == DType::f64;
     void* output = c.raw_mutable_data();
-    const cublasStatus_t status = cublasLtMatmul(
+    const cublasStatus_t status = cublas_lt().cublasLtMatmul(
         handle_, plan.product.get(), wide ? static_cast<const void*>(&one64) : &one, b.raw_data(),
         plan.first.get(), a.raw_data(), plan.second.get(), wide ? static_cast<const void*>(&of_c64) : &of_c,
         output, plan.result.get(), output, plan.result.get(), &plan.algorithm, workspace(device),
         kWorkspaceBytes, current_stream(device));
     if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return false;
-    ADJ_CUBLAS_CHECK(status);
+    check_cublas(status, "cublasLtMatmul");
     return true;
   }
 
@@ -192,7 +192,7 @@ class Library {
   std::unique_ptr<Plan> make_plan(const Product& p, const Tensor& bias) {
     auto plan = std::make_unique<Plan>();
     const cudaDataType_t scale_type = cuda_type(accumulator_dtype(p.dtype));
-    ADJ_CUBLAS_CHECK(cublasLtMatmulDescCreate(plan->product.out(), compute_type(p), scale_type));
+    ADJ_CUBLAS(cublasLtMatmulDescCreate(plan->product.out(), compute_type(p), scale_type));
     const cublasLtMatmulDesc_t product = plan->product.get();
     set(product, CUBLASLT_MATMUL_DESC_TRANSA, p.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(product, CUBLASLT_MATMUL_DESC_TRANSB, p.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N);
@@ -202,16 +202,16 @@ class Library {
     if (p.bias) set(product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.raw_data());
 
     const auto layout = [](Layout& descriptor, cudaDataType_t type, int64_t rows, int64_t columns) {
-      ADJ_CUBLAS_CHECK(cublasLtMatrixLayoutCreate(descriptor.out(), type, static_cast<uint64_t>(rows),
-                                                  static_cast<uint64_t>(columns), rows));
+      ADJ_CUBLAS(cublasLtMatrixLayoutCreate(descriptor.out(), type, static_cast<uint64_t>(rows),
+                                            static_cast<uint64_t>(columns), rows));
     };
     const cudaDataType_t type = cuda_type(p.dtype);
     p.trans_b ? layout(plan->first, type, p.k, p.n) : layout(plan->first, type, p.n, p.k);
     p.trans_a ? layout(plan->second, type, p.m, p.k) : layout(plan->second, type, p.k, p.m);
     layout(plan->result, cuda_type(p.result), p.n, p.m);
 
-    Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> preference;
-    ADJ_CUBLAS_CHECK(cublasLtMatmulPreferenceCreate(preference.out()));
+    Owned<cublasLtMatmulPreference_t, &CublasLt::cublasLtMatmulPreferenceDestroy> preference;
+    ADJ_CUBLAS(cublasLtMatmulPreferenceCreate(preference.out()));
     set(preference.get(), CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(kWorkspaceBytes));
     set(preference.get(), CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions(p.result));
     set(preference.get(), CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, p.align_b);
@@ -220,10 +220,10 @@ class Library {
     set(preference.get(), CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, p.align_c);
     cublasLtMatmulHeuristicResult_t result{};
     int count = 0;
-    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+    const cublasStatus_t status = cublas_lt().cublasLtMatmulAlgoGetHeuristic(
         handle_, product, plan->first.get(), plan->second.get(), plan->result.get(), plan->result.get(),
         preference.get(), 1, &result, &count);
-    if (status != CUBLAS_STATUS_NOT_SUPPORTED) ADJ_CUBLAS_CHECK(status);
+    if (status != CUBLAS_STATUS_NOT_SUPPORTED) check_cublas(status, "cublasLtMatmulAlgoGetHeuristic");
     plan->found = status == CUBLAS_STATUS_SUCCESS && count > 0 && result.state == CUBLAS_STATUS_SUCCESS;
     plan->algorithm = result.algo;
     return plan;
