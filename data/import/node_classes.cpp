@@ -123,7 +123,7 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
   int32_t* const y = data.y.mutable_data<int32_t>();
   const int64_t comments =
       for_labels(rows, data.num_nodes(), [&](int32_t node, int64_t line, const std::string& label) {
-        rows.mark(node, line);
+        rows.mark(node, line, " (--task node_multilabel takes several labels)");
         y[node] = labels.add(label);
       });
   const std::vector<const std::string*>& texts = labels.texts();

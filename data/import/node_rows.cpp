@@ -100,9 +100,10 @@ int32_t NodeRows::node_of_row(int64_t row, int64_t line) const {
   return node;
 }
 
-void NodeRows::mark(int32_t node, int64_t line) {
+void NodeRows::mark(int32_t node, int64_t line, std::string_view remedy) {
   uint8_t& seen = seen_[static_cast<size_t>(node)];
-  if (seen != 0) source_.fail(line, "node '{}' occurs twice", excerpt(ids_.text(node)));
+  if (seen != 0)
+    source_.fail(line, "node '{}' occurs twice, expected one row each{}", excerpt(ids_.text(node)), remedy);
   seen = 1;
 }
 

@@ -180,7 +180,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "bad lists and bad files of nodes, with the file an
     check_refused({{list, message, with_labels(text)}});
   };
   y("10,a\n11,b\n", "labels:2: \"11\"" + unknown);
-  y("10,a\n10,b\n", "labels:2: node '10' occurs twice");
+  y("10,a\n10,b\n", "labels:2: node '10' occurs twice, expected one row each (--task node_multilabel takes");
   y("10,a,b\n", "labels:1: more than one label…");
   y("10,\n", "labels: no labels, expected some");
 

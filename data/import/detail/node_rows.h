@@ -60,7 +60,7 @@ class NodeRows {
   int32_t node_of(std::string_view id, int64_t line) const;
   int32_t node_of_row(int64_t row, int64_t line) const;
   /// Throws if the node already had a row.
-  void mark(int32_t node, int64_t line);
+  void mark(int32_t node, int64_t line, std::string_view remedy = {});
   /// "4 rows for 5 nodes; no row for 'w'": after so many rows, fewer than nodes.
   std::string shortage(int64_t rows) const;
 
