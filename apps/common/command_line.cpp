@@ -200,19 +200,27 @@ po::variables_map parse_command_line(int argc, char** argv, const po::options_de
   constexpr int kStyle = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
   std::vector<std::string> words(argv + 1, argv + argc);
   std::replace(words.begin(), words.end(), std::string("-h"), std::string("--help"));
+  const auto remedy = [&](const std::string& option) {
+    const bool classes = option == "--report" && options.find_nothrow("class-scores", false) != nullptr;
+    return classes ? ", FILE.html; --class-scores prints precision, recall and F1" : "";
+  };
   po::parsed_options parsed(&options);
   try {
     parsed = po::command_line_parser(words).options(options).style(kStyle).run();
   } catch (const po::unknown_option& error) {
     usage_fail("{}", unknown(error, options, "--"));
   } catch (const po::invalid_command_line_syntax& error) {
-    const bool classes = error.get_option_name() == "--report" && options.find_nothrow("class-scores", false);
-    usage_fail("{}{}", error.what(),
-               classes ? ", FILE.html; --class-scores prints precision, recall and F1" : "");
+    usage_fail("{}{}", error.what(), remedy(error.get_option_name()));
   }
   std::map<std::string, std::string> named;  // options given by name
-  for (const auto& option : parsed.options)
-    if (!option.string_key.empty() && !option.value.empty()) named[option.string_key] = option.value.front();
+  for (const auto& option : parsed.options) {
+    if (option.string_key.empty() || option.value.empty()) continue;
+    const std::string& value = named[option.string_key] = option.value.front();
+    if (option.original_tokens.size() == 2 && value.starts_with("--") &&
+        options.find_nothrow(value.substr(2), false) != nullptr)
+      usage_fail("--{}: expected a value, got the option {}{}", option.string_key, value,
+                 remedy("--" + option.string_key));
+  }
   unsigned word = 0;
   std::erase_if(parsed.options, [&](auto& option) {
     if (!option.string_key.empty()) return false;

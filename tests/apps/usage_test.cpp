@@ -65,6 +65,7 @@ TEST_CASE("train_gcn refuses wrong options with status 2 and one line") {
           {{"--report", "p.txt"}, {"--report", ".html", "p.txt", "--class-scores"}},
           {{"--report"}, {"--report", ".html", "--class-scores"}},
           {{"--report", "--json"}, {"--report", ".html", "--class-scores"}},
+          {{"--checkpoint", "--epochs"}, {"--checkpoint: expected a value, got the option --epochs"}},
           {{"--html", "p.html"}, {"--html is now --report"}},
           {{"--html=p.html"}, {"--html is now --report"}},
           {{"--trace", "t.json"}, {"--trace", "--profile"}},
