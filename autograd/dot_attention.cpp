@@ -17,6 +17,8 @@ namespace adj {
 
 namespace {
 
+constexpr double kLeastNorm = 1e-12;  // of keys whose direction is taken
+
 // x [N, H E] times each head's columns of the edge features' weight [E, H D]; `turned`: x [N, H D] times
 // their transpose.
 Tensor head_product_of(const Tensor& x, const Tensor& weight, int64_t heads, bool turned) {
@@ -154,7 +156,6 @@ Var dot_attention(const Relation& relation, const Var& q, const Var& k, const Va
 Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
                      const AttentionOptions& options) {
   constexpr const char* op = "cosine_attention";
-  constexpr double kLeastNorm = 1e-12;
   const OpScope scope(op, relation, x, beta);
   ADJ_CHECK(relation.num_src() == relation.num_dst(), "{}: {} sources and {} targets, expected one set", op,
             relation.num_src(), relation.num_dst());
@@ -248,7 +249,8 @@ Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
         // value; the norm's gradient is along the direction.
         kernels::multiply_scalar({.a = dq, .s = beta.get().to(accumulator), .y = dq});
         detail::add_to(dk, dq);
-        kernels::l2_normalize_rows_backward({.y = parts.direction, .scale = parts.scale, .dy = dk, .dx = dk});
+        kernels::l2_normalize_rows_backward(
+            {.y = parts.direction, .eps = kLeastNorm, .scale = parts.scale, .dy = dk, .dx = dk});
         if (tiles) {
           detail::add_to(dk, dv);
         } else {

@@ -114,9 +114,9 @@ Var l2_normalize(const Var& x, double eps) {
   const OpScope scope("l2_normalize", x);
   Tensor scale = accumulator_row_like(x.value(), 0), y = Tensor::empty_like(x.value());
   kernels::l2_normalize_rows({.x = x.value(), .eps = eps, .scale = scale, .y = y});
-  return record("l2_normalize", y, {x}, [y = Saved(y), scale](Tensor dy, Gradients& out) {
+  return record("l2_normalize", y, {x}, [y = Saved(y), eps, scale](Tensor dy, Gradients& out) {
     Tensor dx = reuse(dy);
-    kernels::l2_normalize_rows_backward({.y = y.get(), .scale = scale, .dy = dy, .dx = dx});
+    kernels::l2_normalize_rows_backward({.y = y.get(), .eps = eps, .scale = scale, .dy = dy, .dx = dx});
     out.add(dx);
   });
 }

@@ -103,11 +103,12 @@ Op l2_normalize_rows() {
       }};
 }
 
-/// With any y and scale.
+/// With any y and scale, some of which are those of short rows.
 Op l2_normalize_rows_backward() {
   return {"l2_normalize_rows_backward", sizes(true),
           [](Call& c) {
             kernels::l2_normalize_rows_backward({.y = c.in("y"),
+                                                 .eps = 1.0,
                                                  .scale = c.in("scale", {c.size[0]}, c.accumulator()),
                                                  .dy = c.in("dy"),
                                                  .dx = c.out("dx").over("dy")});
@@ -116,7 +117,8 @@ Op l2_normalize_rows_backward() {
             const auto width = uz(p.size(1));
             const Numbers &y = p["y"], &dy = p["dy"], &scale = p["scale"];
             Numbers &dx = p["dx"], along(scale.size());
-            for (size_t i = 0; i < y.size(); ++i) along[i / width] += dy[i] * y[i];
+            for (size_t i = 0; i < y.size(); ++i)
+              along[i / width] += scale[i / width] < 1.0 ? dy[i] * y[i] : 0.0;
             for (size_t i = 0; i < y.size(); ++i)
               dx[i] = scale[i / width] * (dy[i] - along[i / width] * y[i]);
           }};

@@ -5,8 +5,8 @@
 
 namespace adj::kernels {
 
-/// Fused epilogue of a normalization: z -> dropout(act(z)). Saves nothing: the backward pass recomputes z and
-/// the mask.
+/// Fused epilogue of a normalization: z -> dropout(act(z)), with element p (row-major) at position p of the
+/// sequence `key`, by `rule`. Saves nothing: the backward pass recomputes z and the mask.
 struct Epilogue {
   Activation activation = Activation::none;  ///< none, relu or elu
   bool dropout = false;
@@ -66,7 +66,7 @@ struct BatchNormStatisticsArgs {
     if (running_var) detail::check_of_columns(op, {{"running_var", running_var}}, x);
   }
 };
-ADJ_KERNEL(batch_norm_statistics, BatchNormStatisticsArgs)
+ADJ_KERNEL(batch_norm_statistics, BatchNormStatisticsArgs)  ///< Statistics of a batch.
 
 /// mean and rstd from running statistics: mean = running_mean, rstd = 1 / sqrt(running_var + eps). All of one
 /// dtype, float32 or float64.
@@ -77,14 +77,14 @@ struct BatchNormRunningArgs {
   Tensor& mean;
   Tensor& rstd;
 
-  Device device() const { return mean.device(); }
+  Device device() const { return mean.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     ADJ_CHECK(running_mean.dims() == 1 && accumulator_dtype(running_mean.dtype()) == running_mean.dtype(),
               "{}: running_mean is {}, expected one row, not bfloat16", op, running_mean.str());
     check_like(op, {{"running_var", running_var}, {"mean", mean}, {"rstd", rstd}}, running_mean);
   }
 };
-ADJ_KERNEL(batch_norm_running, BatchNormRunningArgs)
+ADJ_KERNEL(batch_norm_running, BatchNormRunningArgs)  ///< Statistics for evaluation.
 
 /// y = epilogue((x - mean) * rstd * gamma + beta), all statistics per column, mean and rstd of the
 /// accumulator dtype. In-place allowed (`y` is `x`).
@@ -105,11 +105,11 @@ struct BatchNormApplyArgs {
     check_like(op, "y", y, x);
   }
 };
-ADJ_KERNEL(batch_norm_apply, BatchNormApplyArgs)
+ADJ_KERNEL(batch_norm_apply, BatchNormApplyArgs)  ///< Normalises columns.
 
-/// Gradients dgamma[F], dbeta[F], dx[N,F]; mean and rstd have the accumulator dtype. `dx` may be `dy`.
-/// `of_batch`: mean and rstd are x's own, and dx includes their gradient; otherwise they are constants, and N
-/// may be 0.
+/// Gradients dgamma[F], dbeta[F], dx[N,F] from `gamma`, `beta` and `epilogue` of the forward call; mean and
+/// rstd have the accumulator dtype. `dx` may be `dy`. `of_batch`: mean and rstd are x's own, and dx includes
+/// their gradient; otherwise they are constants, and N may be 0.
 struct BatchNormBackwardArgs {
   const Tensor& x;
   const Tensor& mean;
@@ -133,10 +133,10 @@ struct BatchNormBackwardArgs {
     detail::check_per_column(op, {{"dgamma", dgamma}, {"dbeta", dbeta}}, x);
   }
 };
-ADJ_KERNEL(batch_norm_backward, BatchNormBackwardArgs)
+ADJ_KERNEL(batch_norm_backward, BatchNormBackwardArgs)  ///< Gradients of x, gamma and beta.
 
-/// y = (x - mean_i) * rstd_i * gamma + beta per row (Ba et al. 2016); mean[N] and rstd[N], accumulator dtype,
-/// are saved for the backward pass.
+/// y = (x - mean_i) * rstd_i * gamma + beta per row (Ba et al. 2016); mean[N] and rstd[N] = 1 / sqrt(biased
+/// variance + `eps`), accumulator dtype, are saved for the backward pass.
 struct LayerNormArgs {
   const Tensor& x;
   const Tensor& gamma;
@@ -153,8 +153,10 @@ struct LayerNormArgs {
     check_like(op, "y", y, x);
   }
 };
-ADJ_KERNEL(layer_norm, LayerNormArgs)
+ADJ_KERNEL(layer_norm, LayerNormArgs)  ///< Normalises rows.
 
+/// With x̂ = (x - mean) rstd and g = dy gamma: `dx` = rstd (g - mean_f g - x̂ mean_f (g x̂)), `dgamma` [F] =
+/// Σ_i dy x̂, `dbeta` [F] = Σ_i dy; `x`, `gamma`, `mean` and `rstd` as in layer_norm. `dx` may be `dy`.
 struct LayerNormBackwardArgs {
   const Tensor& x;
   const Tensor& mean;
@@ -173,10 +175,10 @@ struct LayerNormBackwardArgs {
     detail::check_per_column(op, {{"dgamma", dgamma}, {"dbeta", dbeta}}, x);
   }
 };
-ADJ_KERNEL(layer_norm_backward, LayerNormBackwardArgs)
+ADJ_KERNEL(layer_norm_backward, LayerNormBackwardArgs)  ///< Gradients of layer_norm.
 
-/// y_i = x_i / max(‖x_i‖₂, eps); scale[N] = 1 / max(‖x_i‖₂, eps), accumulator dtype, is saved for the
-/// backward pass.
+/// Row by row y_i = x_i / max(‖x_i‖₂, eps), `x` and `y` [N,F]; scale[N] = 1 / max(‖x_i‖₂, eps), accumulator
+/// dtype, is saved for the backward pass.
 struct L2NormalizeRowsArgs {
   const Tensor& x;
   double eps;
@@ -189,10 +191,13 @@ struct L2NormalizeRowsArgs {
     check_like(op, "y", y, x);
   }
 };
-ADJ_KERNEL(l2_normalize_rows, L2NormalizeRowsArgs)
+ADJ_KERNEL(l2_normalize_rows, L2NormalizeRowsArgs)  ///< Scales rows to length 1.
 
+/// dx_i = scale_i (dy_i - ⟨y_i, dy_i⟩ y_i) from the outputs `y` and `scale`; scale_i dy_i for rows that are
+/// shorter than `eps`, whose scale is 1 / eps. `dx` may be `dy`.
 struct L2NormalizeRowsBackwardArgs {
   const Tensor& y;
+  double eps;
   const Tensor& scale;
   const Tensor& dy;
   Tensor& dx;
@@ -203,7 +208,7 @@ struct L2NormalizeRowsBackwardArgs {
     check_like(op, {{"dy", dy}, {"dx", dx}}, y);
   }
 };
-ADJ_KERNEL(l2_normalize_rows_backward, L2NormalizeRowsBackwardArgs)
+ADJ_KERNEL(l2_normalize_rows_backward, L2NormalizeRowsBackwardArgs)  ///< Gradient of l2_normalize_rows.
 
 /// y_i = x_i / Σ_f x_if; rows whose sum is 0 stay unchanged. For bag-of-words features. `y` may be `x`.
 struct SumNormalizeRowsArgs {
@@ -215,6 +220,6 @@ struct SumNormalizeRowsArgs {
     check_like(op, "y", y, x);
   }
 };
-ADJ_KERNEL(sum_normalize_rows, SumNormalizeRowsArgs)
+ADJ_KERNEL(sum_normalize_rows, SumNormalizeRowsArgs)  ///< Scales rows to sum 1.
 
 }  // namespace adj::kernels

@@ -177,6 +177,7 @@ TEST_CASE("gradients of layer norm and row-wise L2 norm") {
       const Tensor x = draw.normal(shape), gamma = draw.normal({shape[1]}), beta = draw.normal({shape[1]});
       check([](const auto& v) { return layer_norm(v[0], v[1], v[2]); }, {x, gamma, beta});
       check([](const auto& v) { return l2_normalize(v[0]); }, {x});
+      check([](const auto& v) { return l2_normalize(v[0], 100.0); }, {x});  // all rows are shorter
     });
 }
 

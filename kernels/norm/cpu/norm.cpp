@@ -106,11 +106,13 @@ void l2_normalize_rows_backward(const L2NormalizeRowsBackwardArgs& args) {
     const S *in = args.y.data<S>(), *grad = args.dy.data<S>();
     const T* scales = args.scale.data<T>();
     S* out = args.dx.mutable_data<S>();
+    const T largest = T{1} / static_cast<T>(args.eps);
     for_rows(args.y.size(0), width, [=](int64_t i) {
       const S *row = in + i * width, *d = grad + i * width;
       S* output = out + i * width;
-      const T along = sum_of<T>(width, [=](int64_t f) { return widen(row[f]) * widen(d[f]); });
       const T s = scales[i];
+      const T along =
+          s < largest ? sum_of<T>(width, [=](int64_t f) { return widen(row[f]) * widen(d[f]); }) : T{0};
 #pragma omp simd
       for (int64_t f = 0; f < width; ++f) output[f] = narrow<S>(s * (widen(d[f]) - along * widen(row[f])));
     });

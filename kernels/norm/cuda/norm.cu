@@ -133,6 +133,7 @@ struct L2NormalizeBackward {
   const S* dy;
   int64_t width;
   S* dx;
+  T largest;  // scale, of rows that are shorter than eps
 
   template <int N, int kLanes, int kHeld>
   __device__ void row(int64_t row, int lane) const {
@@ -145,6 +146,7 @@ struct L2NormalizeBackward {
     along = sum_of_lanes<kLanes>(along);
     if (row < 0) return;
     const T s = scale[row];
+    if (!(s < largest)) along = 0;
     both(out, gradient, [&](int64_t column, const Pack<T, N>& value, Pack<T, N> d) {
 #pragma unroll
       for (int k = 0; k < N; ++k) d[k] = s * (d[k] - along * value[k]);
@@ -226,8 +228,10 @@ void l2_normalize_rows(const L2NormalizeRowsArgs& args) {
 
 void l2_normalize_rows_backward(const L2NormalizeRowsBackwardArgs& args) {
   dispatch_features(args.y.dtype(), [&]<class S>() {
-    const L2NormalizeBackward<S> body{args.y.data<S>(), args.scale.data<Accumulator<S>>(), args.dy.data<S>(),
-                                      args.y.size(1), args.dx.mutable_data<S>()};
+    using T = Accumulator<S>;
+    const L2NormalizeBackward<S> body{args.y.data<S>(),          args.scale.data<T>(),
+                                      args.dy.data<S>(),         args.y.size(1),
+                                      args.dx.mutable_data<S>(), T{1} / static_cast<T>(args.eps)};
     map_rows<S>("l2_normalize_rows_backward", args.y.device().index, args.y.size(0), args.y.size(1),
                 aligned_to_16(body.y, body.dy, body.dx), body);
   });
