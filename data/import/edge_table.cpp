@@ -117,11 +117,15 @@ void EdgeTable::read_ends(NodeTypes& types) {
           src_.push_back(dropped ? -1 : add(sources, field[0], field[4], line));
           dst_.push_back(dropped ? -1 : add(targets, field[1], field[4], line));
           if (relation_ >= 0) {
-            const auto [entry, is_new] =
-                numbers.try_emplace(std::string(field[2]), static_cast<int32_t>(relation_names_.size()));
-            if (is_new && !dropped) source.expect_utf8(line, field[2]);
-            if (is_new) relation_names_.emplace_back(field[2]);
-            relations_.push_back(entry->second);
+            if (!dropped) {
+              const auto [entry, is_new] =
+                  numbers.try_emplace(std::string(field[2]), static_cast<int32_t>(relation_names_.size()));
+              if (is_new) source.expect_utf8(line, field[2]);
+              if (is_new) relation_names_.emplace_back(field[2]);
+              relations_.push_back(entry->second);
+            } else {
+              relations_.push_back(-1);
+            }
           }
           if (!weighted) continue;
           const std::optional<float> weight = rows_.head().number_in(field[3]);
@@ -217,7 +221,6 @@ std::vector<EdgeTable::Part> EdgeTable::parts(const HeteroGraph::NodeCounts& cou
       rows[relation_ >= 0 ? static_cast<size_t>(relations_[k]) : 0].push_back(static_cast<int32_t>(k));
   std::vector<Part> parts;
   for (size_t r = 0; r < rows.size(); ++r) {
-    if (rows[r].empty()) continue;  // all dropped
     EdgeType type = type_;
     if (relation_ >= 0) type.name = relation_names_[r];
     parts.push_back(part(type, rows[r], items, counts));

@@ -30,7 +30,10 @@ constexpr std::string_view kParts[] = {"train", "val", "test"};
 class GraphLandReader {
  public:
   GraphLandReader(const std::string& folder, const GraphLandOptions& options)
-      : folder_(folder), options_(options) {}
+      : folder_(folder), options_(options) {
+    ADJ_CHECK(!options.random || options.split != Split3::THI,
+              "GraphLandOptions: random splits of THI's three graphs, expected a part for each graph");
+  }
 
   Dataset read() {
     info_ = graphland::read_info(file("info.yaml"));

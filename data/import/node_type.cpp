@@ -48,7 +48,12 @@ NodeType::NodeType(const NodeTableFile& table, const TableFiles& files, bool joi
 }
 
 std::string NodeType::joined(std::string_view graph, std::string_view id) {
-  return fmt::format("{}/{}", graph, id);
+  std::string both;
+  for (const char c : graph) {
+    if (c == '/' || c == '\\') both += '\\';  // else a/b of c would be b/c of a
+    both += c;
+  }
+  return both.append("/").append(id);
 }
 
 std::vector<int32_t> NodeType::read_graphs(NodeType& graphs) {
