@@ -53,7 +53,7 @@ std::vector<ModelOption> encoder_options() {
 }
 
 ModelFamily encoder_family(const std::string& model) {
-  if (model == "gcn") return gcn();
+  if (model.empty() || model == "gcn") return gcn();  // the first
   return model == "sage" ? sage() : gat();
 }
 

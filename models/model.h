@@ -12,9 +12,9 @@ namespace adj::models {
 
 /// What a model's layers can compute with besides the edges themselves.
 struct EdgeSupport {
-  bool weights = false;     ///< edge weights, as factors of the sums over neighbours
-  bool attributes = false;  ///< the edge attribute "attr", of ModelOptions::edge_dim columns
-  bool needs_attributes = false;
+  bool weights = false;           ///< edge weights, as factors of the sums over neighbours
+  bool attributes = false;        ///< the edge attribute "attr", of ModelOptions::edge_dim columns
+  bool needs_attributes = false;  ///< does not compute without them (GINE)
 };
 
 /// A trainable model. Its one-line describe() ("GCN 1433-16-7") names it in messages and checkpoints.
@@ -25,7 +25,7 @@ struct Model : nn::Module {
   /// run layer by layer.
   virtual bool exact_by_layers() const { return false; }
 
-  virtual EdgeSupport edge_support() const { return {}; }
+  virtual EdgeSupport edge_support() const { return {}; }  ///< what it can use of the edges
 
   /// Cast to NodeModel, GraphModel, PairModel, …; null if it is of another kind.
   template <class Kind>
@@ -41,6 +41,7 @@ struct NodeModel : Model {
   /// [N, width]: the input of the last layer, every node's embedding, in the module's mode. Throws UsageError
   /// for a model without hidden layers.
   virtual Var embeddings(const Graph& graph, const Features& x) const;
+  virtual bool has_embeddings() const { return num_layers() != 1; }  ///< whether there is a hidden layer
   /// Number of layers that each take a block; 0 if the model only runs on whole graphs.
   virtual size_t num_layers() const { return 0; }
   bool exact_by_layers() const override { return num_layers() > 0; }

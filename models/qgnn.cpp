@@ -85,9 +85,10 @@ struct Qgnn : NodeModel {
     return through(sums_.size(), graph, features);
   }
   Var embeddings(const Graph& graph, const Features& features) const override {
-    if (sums_.size() < 2) return NodeModel::embeddings(graph, features);
+    if (!has_embeddings()) return NodeModel::embeddings(graph, features);
     return through(sums_.size() - 1, graph, features);
   }
+  bool has_embeddings() const override { return sums_.size() > 1; }
   /// The output of the first `layers` layers.
   Var through(size_t layers, const Graph& graph, const Features& features) const {
     const SparseMatrix& a = matrix_of(graph);

@@ -41,8 +41,7 @@ class LabelledEdges : public SampledBatches<EdgeStepBatch> {
         train_(chosen(run.examples().train)),
         y_(run.objective().targets()) {}
   Tensor embeddings() override {
-    const NoGrad no_grad;
-    return over_all_nodes(run_, model_.encoder());
+    return in_evaluation([&] { return over_all_nodes(run_, model_.encoder()); });
   }
 
  protected:

@@ -22,8 +22,7 @@ class PairBatches : public SampledBatches<LinkStepBatch> {
         model_(model),
         examples_(relation_of(run.task().data.num_nodes(), run.examples().pairs)) {}
   Tensor embeddings() override {
-    const NoGrad no_grad;
-    return over_all_nodes(run_, model_.encoder());
+    return in_evaluation([&] { return over_all_nodes(run_, model_.encoder()); });
   }
 
  protected:

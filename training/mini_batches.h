@@ -15,28 +15,31 @@ class SampledBatches : public Batches<Batch> {
   }
   Evaluation validate() override {
     const NoGrad no_grad;
-    const Var out(in_evaluation());
+    const Var out(in_evaluation([&] { return computed({}); }));
     return {run_.objective().loss(out, run_.examples().val).value(), run_.objective().output(out.value())};
   }
-  Tensor outputs() override { return run_.objective().output(in_evaluation()); }
-  Tensor outputs_for(const Features& x) override { return run_.objective().output(in_evaluation(x)); }
+  Tensor outputs() override { return outputs_for({}); }
+  Tensor outputs_for(const Features& x) override {
+    return run_.objective().output(in_evaluation([&] { return computed(x); }));
+  }
 
  protected:
   /// Raw outputs for all examples, without gradients, with the features `x` instead of the task's, unless it
   /// is absent.
   virtual Tensor computed(const Features& x) = 0;
-
-  const Run& run_;
-
- private:
-  Tensor in_evaluation(const Features& x = {}) {
+  /// compute() in evaluation mode, without gradients.
+  template <class F>
+  Tensor in_evaluation(F compute) {
     const NoGrad no_grad;
     evaluated_.eval();
-    const Tensor out = computed(x);
+    const Tensor out = compute();
     evaluated_.train();
     return out;
   }
 
+  const Run& run_;
+
+ private:
   models::Model& evaluated_;
 };
 
@@ -80,6 +83,7 @@ class LoadedPass : public Pass<Batch> {
   std::optional<Loaded> item_;
   std::optional<Batch> batch_;
 };
+/// A LoadedPass of the epoch after `done` ones; `Loaded` and `Convert` are deduced.
 template <class Batch, class Loaded, class Convert>
 std::unique_ptr<Pass<Batch>> loaded_pass(const Loader<Loaded>& loader, int64_t done, Convert convert) {
   return std::make_unique<LoadedPass<Batch, Loaded, Convert>>(loader, done, std::move(convert));

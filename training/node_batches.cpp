@@ -79,7 +79,7 @@ Tensor over_all_nodes(const Run& run, models::NodeModel& model, const Features& 
 }
 
 Tensor embeddings_of(models::NodeModel& model, const Graph& graph, const Features& x) {
-  if (!x || model.num_layers() == 1) return {};
+  if (!x || !model.has_embeddings()) return {};
   const NoGrad no_grad;
   model.eval();
   const Tensor embeddings = model.embeddings(graph, x).value();

@@ -360,6 +360,15 @@ TEST_CASE("a model of links scores any number of pairs as its decoder does one b
   });
 }
 
+TEST_CASE("without a name the first encoder is meant, and without a hidden layer there are no embeddings") {
+  const auto link = models::link().make_as<models::LinkModel>(kIn, 1, {.hidden = 4});
+  CHECK(link->encoder().describe().starts_with("GCN "));
+  for (const int64_t layers : {1, 2})
+    for (const models::ModelFamily& family : {models::gcn(), models::sage(), models::qgnn()})
+      CHECK(family.make_as<models::NodeModel>(kIn, kOut, {.hidden = 4, .layers = layers})->has_embeddings() ==
+            (layers > 1));
+}
+
 TEST_CASE("a quantised model of nodes quantises inputs and sums, and protects nodes by their in-degree") {
   on_devices(424, DType::f32, [&](Draw& draw, Device device) {
     const Graph graph = draw.graph(kNodes, 120);

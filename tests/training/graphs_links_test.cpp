@@ -479,6 +479,20 @@ TEST_CASE("a full-batch epoch of links has all training pairs, and N free ones f
   }
 }
 
+TEST_CASE("embeddings of links are those of evaluation, whatever the dropout") {
+  for (const char* loader : {"none", "neighbor"}) {
+    OfLinks p;
+    p.options.model.dropout = 0.9;
+    p.options.batches.loader = loader;
+    p.begin();
+    const auto batches = link_batches(*p.run, p.links, *p.model);
+    const Tensor z = batches->embeddings();
+    CHECK(p.model->training());
+    p.model->eval();
+    CHECK(values(z) == values(p.model->encoder()(p.task->data.graph, p.task->features).value()));
+  }
+}
+
 TEST_CASE("batches of links weigh by their positives; validation is over the split's pairs") {
   for (const bool batches : {false, true})
     for (const models::Decoder decoder : {models::Decoder::dot, models::Decoder::mlp}) {
