@@ -1,0 +1,65 @@
+#pragma once
+
+#include <adjoint/core/error.h>
+#include <adjoint/core/tensor.h>
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace adj {
+
+/// A rank of the group failed, so that this one cannot go on. The message names it and says why.
+class GroupError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Moves bytes between the ranks of a Group. All ranks make the same calls in the same order; each returns
+/// when its own tensors may be read and written again.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  virtual int64_t rank() const = 0;  ///< from 0
+  virtual int64_t size() const = 0;  ///< number of ranks
+  /// sends[p] goes to rank p, into its receives[rank()], of the same dtype and number of elements; absent
+  /// tensors on both sides send nothing. `call`: what the ranks agree on, equal on all of them.
+  virtual void exchange(std::string_view call, std::span<const Tensor> sends, std::span<Tensor> receives) = 0;
+};
+
+/// The ranks that train together, each with its own part of the rows. Bytes move; sums are left to kernels,
+/// whose order does not depend on the number of ranks. All ranks make the same calls in the same order with
+/// tensors of the same dtype and width, or all of them throw; a rank that fails ends the others' calls with a
+/// GroupError that names it. A value, cheap to copy; a rank's calls are made by one thread.
+class Group {
+ public:
+  /// One rank.
+  Group() = default;
+  explicit Group(std::shared_ptr<Transport> transport) : transport_(std::move(transport)) {}
+
+  int64_t rank() const { return transport_ ? transport_->rank() : 0; }  ///< from 0
+  int64_t size() const { return transport_ ? transport_->size() : 1; }  ///< number of ranks
+
+  /// Row blocks [n_p, ...] to and from every rank p; that of this rank is copied. The ranks know the sizes of
+  /// what they receive. An absent block on both sides moves nothing. Throws Error if shapes or dtypes differ.
+  void exchange(std::span<const Tensor> sends, std::span<Tensor> receives) const;
+  /// The rows of all ranks in the order of ranks: [sum n_p, ...] of x [n_p, ...].
+  Tensor gather(const Tensor& x) const;
+  /// Overwrites x by that of rank `root`, of the same shape.
+  void broadcast(Tensor& x, int64_t root) const;
+  /// Returns when all ranks have called it.
+  void barrier() const;
+
+ private:
+  std::shared_ptr<Transport> transport_;
+};
+
+/// Calls run(group) for each of `ranks` ranks, threads of this process, which may share a device: for tests
+/// and simulations (NCCL refuses two ranks on one GPU). Returns when all are done; rethrows the first
+/// failure.
+void run_ranks(int64_t ranks, const std::function<void(const Group&)>& run);
+
+}  // namespace adj

@@ -1,0 +1,136 @@
+#include "../support.h"
+#include <adjoint/core/group.h>
+
+#include <atomic>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+/// Row r, column c of what rank `sender` has for `receiver`.
+float number(int64_t sender, int64_t receiver, int64_t r, int64_t c) {
+  return static_cast<float>(1000 * sender + 100 * receiver + 10 * r + c);
+}
+
+/// Rows that `sender` has for `receiver`: some blocks are empty.
+int64_t rows_between(int64_t sender, int64_t receiver) { return (2 * sender + 3 * receiver) % 4; }
+
+Tensor block(int64_t sender, int64_t receiver, Device device) {
+  const int64_t rows = rows_between(sender, receiver);
+  std::vector<float> values;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < 3; ++c) values.push_back(number(sender, receiver, r, c));
+  return Tensor::from(values, {rows, 3}, device);
+}
+
+}  // namespace
+
+TEST_CASE("blocks of rows reach the rank that they are for, whatever their sizes") {
+  for (Device device : devices())
+    for (int64_t ranks : {1, 2, 3, 8}) {
+      std::atomic<int64_t> right = 0;
+      run_ranks(ranks, [&](const Group& group) {
+        const int64_t rank = group.rank();
+        for (int round = 0; round < 50; ++round) {
+          std::vector<Tensor> sends, receives;
+          for (int64_t p = 0; p < ranks; ++p) {
+            const bool silent = p != rank && (p + rank) % 3 == 1;  // both sides know that nothing moves
+            sends.push_back(silent ? Tensor() : block(rank, p, device));
+            receives.push_back(silent ? Tensor()
+                                      : Tensor::full({rows_between(p, rank), 3}, -1.0, DType::f32, device));
+          }
+          group.exchange(sends, receives);
+          for (Tensor& sent : sends)
+            if (sent) sent.fill_(-2.0);  // they are this rank's again
+          for (int64_t p = 0; p < ranks; ++p) {
+            const Tensor& got = receives[uz(p)];
+            right += !got || got.to_vector<float>() == block(p, rank, device).to_vector<float>();
+          }
+        }
+      });
+      CHECK(right == 50 * ranks * ranks);
+    }
+}
+
+TEST_CASE("gather has all rows in the order of ranks, broadcast those of one rank") {
+  for (Device device : devices())
+    for (int64_t ranks : {1, 2, 5}) {
+      std::atomic<int64_t> right = 0;
+      run_ranks(ranks, [&](const Group& group) {
+        const int64_t rank = group.rank();
+        std::vector<int32_t> all;
+        for (int32_t p = 0; p < ranks; ++p)
+          for (int32_t i = 0; i < 2 * (p % 3); ++i) all.push_back(10 * p + i);
+        std::vector<int32_t> numbers;
+        for (int32_t i : all)
+          if (i / 10 == rank) numbers.push_back(i);
+        const Tensor rows = Tensor::from(numbers, {std::ssize(numbers) / 2, 2}, device);
+        const Tensor gathered = group.gather(rows);
+        right += gathered.to_vector<int32_t>() == all && gathered.size(1) == 2;
+        group.barrier();
+        Tensor x = Tensor::full({4}, static_cast<double>(rank), DType::bf16, device);
+        group.broadcast(x, ranks - 1);
+        right += values(x) == Numbers(4, static_cast<double>(ranks - 1));
+      });
+      CHECK(right == 2 * ranks);
+    }
+}
+
+TEST_CASE("one rank needs no others") {
+  const Group alone;
+  CHECK(alone.size() == 1);
+  const Tensor x = Tensor::from(std::vector<float>{1, 2});
+  CHECK(alone.gather(x).to_vector<float>() == x.to_vector<float>());
+  Tensor y = x.clone(), received = Tensor::zeros({2});
+  alone.broadcast(y, 0);
+  alone.barrier();
+  alone.exchange(std::vector<Tensor>{x}, std::span(&received, 1));
+  CHECK(received.to_vector<float>() == x.to_vector<float>());
+  CHECK_ERROR_HAS(alone.broadcast(y, 1), "broadcast: rank 1, expected 0 to 0");
+  CHECK_ERROR_HAS(alone.exchange(std::vector<Tensor>{}, std::span(&received, 1)), "0 and 1 blocks");
+}
+
+TEST_CASE("a rank that fails, ends or calls otherwise ends the calls of all others") {
+  std::atomic<int> ended = 0;
+  const auto others_end = [&](const Group& group, const char* part) {
+    try {
+      group.barrier();
+      group.barrier();
+    } catch (const GroupError& error) {
+      ended += std::string_view(error.what()).find(part) != std::string_view::npos;
+      throw;
+    }
+  };
+  CHECK_ERROR_HAS(run_ranks(4,
+                            [&](const Group& group) {
+                              if (group.rank() != 2) return others_end(group, "rank 2 failed: no memory");
+                              group.barrier();
+                              fail("no memory");
+                            }),
+                  "no memory");
+  CHECK(ended == 3);
+  ended = 0;
+  CHECK_ERROR_HAS(run_ranks(3,
+                            [&](const Group& group) {
+                              if (group.rank() != 0) return others_end(group, "rank 0 ended");
+                              group.barrier();
+                            }),
+                  "rank 0 ended, but others wait for it");
+  CHECK(ended == 2);
+  CHECK_ERROR_HAS(
+      run_ranks(2,
+                [](const Group& group) {
+                  Tensor x = Tensor::zeros({2, group.rank() + 3});
+                  group.rank() == 0 ? (void)group.gather(x) : group.broadcast(x, 0);
+                }),
+      "rank 1 calls broadcast from rank 0 of float32 [*, 4], and rank 0 gather of float32 [*, 3]");
+  CHECK_ERROR_HAS(run_ranks(2,
+                            [](const Group& group) {
+                              std::vector<Tensor> sends(2, Tensor::zeros({2, 3})), receives = sends;
+                              if (group.rank() == 0) receives[1] = Tensor::zeros({3, 3});
+                              group.exchange(sends, receives);
+                            }),
+                  "rank 1 sends [2, 3] float32 on cpu to rank 0, which expected [3, 3] float32 on cpu");
+  CHECK_ERROR_HAS(run_ranks(0, [](const Group&) {}), "0 ranks");
+}
