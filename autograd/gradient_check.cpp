@@ -42,7 +42,7 @@ GradientCheck check_gradients(const std::function<Var(const std::vector<Var>&)>&
       };
       const double numeric = (evaluate(step) - evaluate(-step)) / (2.0 * step);
       const double error = std::abs(analytic[e] - numeric) / std::max(1.0, std::abs(numeric));
-      if (error <= result.worst) continue;  // also false for NaN
+      if (error <= result.worst || std::isnan(result.worst)) continue;  // NaN is the worst
       result.worst = error;
       if (!(error <= tolerance)) {
         result.passed = false;

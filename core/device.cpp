@@ -31,6 +31,7 @@ int cuda_device_count() { return Device::best().is_cuda() ? detail::cuda_device_
 
 void require_available(Device device) {
   if (device.is_cpu()) return;
+  ADJ_CHECK(device.index >= 0, "device {}: expected an index of 0 or more", device.str());
   const std::string reason = detail::cuda_unavailable_reason(device.index);
   ADJ_CHECK(reason.empty(), "device {} is not available: {}", device.str(), reason);
   const int count = detail::cuda_device_count();

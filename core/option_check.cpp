@@ -109,7 +109,8 @@ int64_t read_integer(const std::string& option, const std::string& text, const O
 }
 
 double read_number(const std::string& option, const std::string& text, const OptionRange& range) {
-  if (const auto number = number_in<double>(without_plus(text))) return *number;
+  if (const auto number = number_in<double>(without_plus(text)); number && !std::isnan(*number))
+    return *number;
   usage_fail("--{}: expected {}, got '{}'", option, described(range, "a number"), excerpt(text));
 }
 

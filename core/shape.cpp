@@ -13,6 +13,7 @@ void Shape::throw_too_many(size_t dims) {
 }
 void Shape::throw_negative(int64_t extent) { fail("shape: negative extent {}", extent); }
 void Shape::throw_no_dimension(int d) const { fail("shape {}: no dimension {}", str(), d); }
+void Shape::throw_too_large() const { fail("shape {}: more than 2^59 elements", str()); }
 
 void throw_not_float(std::string_view op, DType dtype) {
   fail("{}: expected float32 or float64, got {}", op, name_of(dtype));

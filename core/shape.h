@@ -13,7 +13,7 @@ namespace adj {
 /// Extents of a row-major tensor, slowest first; at most four. A scalar has no dimensions and one element.
 class Shape {
  public:
-  static constexpr int kMaxDims = 4;
+  static constexpr int kMaxDims = 4;  ///< the most dimensions; the constructors throw for more
 
   Shape() = default;
   Shape(std::initializer_list<int64_t> extents)
@@ -28,7 +28,7 @@ class Shape {
     }
   }
 
-  int dims() const { return dims_; }
+  int dims() const { return dims_; }  ///< number of dimensions, 0 for a scalar
   /// Extent of dimension `d`; negative counts from the end.
   int64_t operator[](int d) const {
     const int i = d < 0 ? d + dims_ : d;
@@ -46,9 +46,14 @@ class Shape {
     shape.extents_[d] = extent;
     return shape;
   }
+  /// Number of elements: the product of the extents. Throws Error for more than 2^59, whose bytes no 64-bit
+  /// number is sure to hold.
   int64_t numel() const {
     int64_t n = 1;
-    for (int d = 0; d < dims_; ++d) n *= extents_[d];
+    bool overflow = false;
+    for (int d = 0; d < dims_; ++d) overflow |= __builtin_mul_overflow(n, extents_[d], &n);
+    if (overflow || n > int64_t{1} << 59) [[unlikely]]
+      throw_too_large();
     return n;
   }
   /// "[2708, 16]".
@@ -66,6 +71,7 @@ class Shape {
   [[noreturn, gnu::cold]] static void throw_too_many(size_t dims);
   [[noreturn, gnu::cold]] static void throw_negative(int64_t extent);
   [[noreturn, gnu::cold]] void throw_no_dimension(int d) const;
+  [[noreturn, gnu::cold]] void throw_too_large() const;
 
   std::array<int64_t, kMaxDims> extents_{};
   int dims_ = 0;

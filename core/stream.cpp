@@ -14,6 +14,12 @@ namespace {
 // By device index; the CPU has one stream.
 thread_local std::array<uint8_t, detail::kMaxDevices> current_of_device{};
 
+uint8_t& current_of(Device device) {
+  ADJ_CHECK(device.index >= 0 && device.index < detail::kMaxDevices, "device {}: expected an index below {}",
+            device.str(), detail::kMaxDevices);
+  return current_of_device[static_cast<size_t>(device.index)];
+}
+
 std::atomic<uint64_t> with_streams{0};
 
 void refuse_in_capture(const char* what, Device device) {
@@ -27,9 +33,7 @@ namespace detail {
 
 uint64_t devices_with_streams() { return with_streams.load(); }
 
-int current_stream(Device device) {
-  return device.is_cpu() ? 0 : current_of_device[static_cast<size_t>(device.index)];
-}
+int current_stream(Device device) { return device.is_cpu() ? 0 : current_of(device); }
 
 }  // namespace detail
 
@@ -60,12 +64,11 @@ StreamScope::StreamScope(const Stream& stream) : outer_(Stream::current(stream.d
   ADJ_CHECK(!capturing(stream.device()),
             "stream scope: a step is being captured on {}, and runs on one stream as a whole",
             stream.device().str());
-  current_of_device[static_cast<size_t>(stream.device().index)] = static_cast<uint8_t>(stream.id());
+  current_of(stream.device()) = static_cast<uint8_t>(stream.id());
 }
 
 StreamScope::~StreamScope() {
-  if (outer_.device().is_cuda())
-    current_of_device[static_cast<size_t>(outer_.device().index)] = static_cast<uint8_t>(outer_.id());
+  if (outer_.device().is_cuda()) current_of(outer_.device()) = static_cast<uint8_t>(outer_.id());
 }
 
 }  // namespace adj

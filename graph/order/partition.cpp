@@ -7,6 +7,7 @@
 #include <mutex>
 #include <numeric>
 #include <queue>
+#include <unordered_map>
 
 #include <metis.h>
 
@@ -104,13 +105,15 @@ PartitionSummary summarize_partition(const Relation& relation, const Tensor& par
   ADJ_CHECK(*least >= 0, "summarize_partition: part[{}] is {}, expected 0 or more", least - parts.begin(),
             *least);
   summary.parts = int64_t{*most} + 1;
-  std::vector<int64_t> size(static_cast<size_t>(summary.parts), 0);
-  for (const int32_t p : parts) ++size[static_cast<size_t>(p)];
-  const auto [smallest, largest] = std::minmax_element(size.begin(), size.end());
-  summary.smallest = *smallest;
-  summary.largest = *largest;
-  summary.balance =
-      static_cast<double>(*largest) * static_cast<double>(summary.parts) / static_cast<double>(parts.size());
+  std::unordered_map<int32_t, int64_t> size;  // of parts with nodes: there may be few of many numbers
+  for (const int32_t p : parts) ++size[p];
+  summary.smallest = std::ssize(size) < summary.parts ? 0 : relation.num_dst();
+  for (const auto& [p, nodes] : size) {
+    summary.smallest = std::min(summary.smallest, nodes);
+    summary.largest = std::max(summary.largest, nodes);
+  }
+  summary.balance = static_cast<double>(summary.largest) * static_cast<double>(summary.parts) /
+                    static_cast<double>(parts.size());
   const Csr csr = relation.csr().to(Device::cpu());
   const int64_t* offsets = csr.offsets.data<int64_t>();
   const int32_t* sources = csr.indices.data<int32_t>();

@@ -41,7 +41,10 @@ TEST_CASE("the gradient checker finds wrong gradients and says where") {
     CHECK(mentions(result.message, "input 1 [3, 2]"));
   }
   SUBCASE("not a number") {
-    CHECK_FALSE(check_gradients([=](const auto& v) { return triple(v[0], NAN); }, {a}).passed);
+    const auto undefined = check_gradients([=](const auto& v) { return triple(v[0], NAN); }, {a});
+    CHECK_FALSE(undefined.passed);
+    CHECK(std::isnan(undefined.worst));
+    CHECK(undefined.message.find("element 0:") != std::string::npos);
   }
   SUBCASE("missing") {
     const auto f = [](const auto& v) { return add(v[0], v[1].detach()); };

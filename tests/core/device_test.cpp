@@ -29,6 +29,9 @@ TEST_CASE("an existing GPU is found, and a missing one gives a one-line error") 
   CAPTURE(message);
   CHECK(message.starts_with("device " + missing + " is not available: "));
   CHECK(message.find('\n') == std::string::npos);
+  for (const int index : {-1, 64, 1000})
+    CHECK_ERROR_HAS(Tensor::empty({1}, DType::f32, Device::cuda(index)), Device::cuda(index).str().c_str());
+  CHECK_ERROR_HAS(require_available(Device::cuda(-1)), "device cuda:-1: expected an index of 0 or more");
 }
 
 TEST_CASE("devices print in the form that is parsed") {

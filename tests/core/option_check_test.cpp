@@ -104,7 +104,7 @@ TEST_CASE("a number is all of its text, and the message says what was expected")
   for (const auto& [text, number] :
        {std::pair("0.5", 0.5), {"-2", -2.0}, {"+1e-3", 1e-3}, {"5e-4", 0.0005}, {"inf", HUGE_VAL}})
     CHECK(read_number("x", text) == number);
-  for (const char* text : {"", "abc", "0,5", "1.5.", "+"})
+  for (const char* text : {"", "abc", "0,5", "1.5.", "+", "nan"})
     CHECK_THROWS_WITH_AS(read_number("x", text), doctest::Contains("--x: expected a number, got '"),
                          UsageError);
 }

@@ -231,6 +231,11 @@ TEST_CASE("shapes") {
   CHECK_THROWS_AS(shape[-4], Error);
   CHECK_THROWS_AS((Shape{1, -1}), Error);
   CHECK_THROWS_AS((Shape{1, 1, 1, 1, 1}), Error);
+  // Their product is 2^64, which is 0 in 64 bits.
+  const int64_t large = int64_t{1} << 32;
+  CHECK_ERROR_HAS(Tensor::empty({large, large}), "[4294967296, 4294967296]: more than 2^59 elements");
+  CHECK_ERROR_HAS((void)(Shape{large, large, 2}.numel()), "more than 2^59 elements");
+  CHECK(Shape{large, 0}.numel() == 0);
 }
 
 TEST_CASE("bit tensors: rows padded to 128 bits, copied as bytes, never read as numbers") {

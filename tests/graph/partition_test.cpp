@@ -78,6 +78,13 @@ TEST_CASE("cliques are found exactly, and planted blocks nearly") {
   CHECK(found.cut <= 1.05 * static_cast<double>(its_own));
   CHECK(found.cut >= 0.5 * static_cast<double>(its_own));
   CHECK(found.balance <= 1.05);
+
+  const Relation three = relation_of(ring_of_cliques(1, 3));
+  const PartitionSummary far =
+      summarize_partition(three, Tensor::from(std::vector<int32_t>{0, 2'147'483'647, 0}));
+  CHECK(far.parts == int64_t{1} << 31);
+  CHECK(far.smallest == 0);
+  CHECK(far.largest == 2);
 }
 
 TEST_CASE("partitions ignore loops and directions, and count parallel edges") {
