@@ -9,14 +9,16 @@
 
 namespace adj {
 
+/// a + b, broadcast as in NumPy. These four throw Error for shapes that do not broadcast, and for operands of
+/// different dtypes or devices.
 Var add(const Var& a, const Var& b);
-Var subtract(const Var& a, const Var& b);
+Var subtract(const Var& a, const Var& b);  ///< a - b
 
-Var multiply(const Var& a, const Var& b);
+Var multiply(const Var& a, const Var& b);  ///< a b, element by element
 
-Var divide(const Var& a, const Var& b);
+Var divide(const Var& a, const Var& b);  ///< a / b
 
-Var scale(const Var& a, double factor);
+Var scale(const Var& a, double factor);  ///< `factor` a, in a's dtype
 
 /// alpha a + beta b for equal shapes, in one pass.
 Var linear_combination(double alpha, const Var& a, double beta, const Var& b);
@@ -24,13 +26,13 @@ Var linear_combination(double alpha, const Var& a, double beta, const Var& b);
 /// x in another floating dtype; the gradient has x's dtype.
 Var cast(const Var& x, DType dtype);
 
-inline Var operator+(const Var& a, const Var& b) { return add(a, b); }
-inline Var operator-(const Var& a, const Var& b) { return subtract(a, b); }
-inline Var operator*(const Var& a, const Var& b) { return multiply(a, b); }
-inline Var operator/(const Var& a, const Var& b) { return divide(a, b); }
+inline Var operator+(const Var& a, const Var& b) { return add(a, b); }       ///< add()
+inline Var operator-(const Var& a, const Var& b) { return subtract(a, b); }  ///< subtract()
+inline Var operator*(const Var& a, const Var& b) { return multiply(a, b); }  ///< multiply()
+inline Var operator/(const Var& a, const Var& b) { return divide(a, b); }    ///< divide()
 inline Var operator-(const Var& a) { return scale(a, -1.0); }
 
-Var operator+(const Var& a, double b);
+Var operator+(const Var& a, double b);  ///< b is added to every element
 Var operator+(double a, const Var& b);
 Var operator-(const Var& a, double b);
 Var operator-(double a, const Var& b);

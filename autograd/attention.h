@@ -14,6 +14,8 @@
 
 namespace adj {
 
+/// Options of the attention ops. `edge_weight` has the nodes' dtype: [E, H] for gat_attention(), [E, H D] for
+/// gatv2_attention() and dot_attention().
 struct AttentionOptions {
   float dropout = 0.0f;            ///< drop probability of a coefficient, in [0, 1)
   bool training = true;            ///< if false, no dropout

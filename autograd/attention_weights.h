@@ -31,6 +31,7 @@ void record_attention(const Relation& relation, int64_t heads, const Tensor& att
 /// An inner object takes the place of an outer one. Not within captured steps.
 class AttentionRecord {
  public:
+  /// One call of an attention op.
   struct Layer {
     Relation relation;  ///< with the self-loops that a layer adds
     Tensor weight;      ///< float32 [M, H] by the relation's edge numbers: α of every edge and head

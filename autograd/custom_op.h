@@ -24,10 +24,11 @@ namespace adj {
 struct CustomPass {
   const Tensor& dy;                   ///< dL/d(output)
   const std::vector<Tensor>& inputs;  ///< as passed to the forward function
-  const Tensor& output;
-  std::vector<bool> wanted;  ///< per input: false if its gradient is not needed
+  const Tensor& output;               ///< as the forward function returned it
+  std::vector<bool> wanted;           ///< per input: false if its gradient is not needed
 };
 
+/// The op's value, from those of its inputs. Must return a tensor.
 using CustomForward = std::function<Tensor(const std::vector<Tensor>& inputs)>;
 /// The gradient of each input, in order, with the input's shape and dtype; an absent Tensor if not wanted. An
 /// unwanted gradient is ignored: `wanted` only saves work.

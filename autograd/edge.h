@@ -20,6 +20,7 @@
 
 namespace adj {
 
+/// Options of aggregate(): `reduce` combines the terms w_ij x_j of a target.
 struct AggregateOptions {
   Reduce reduce = Reduce::sum;
   Var weight = {};  ///< per edge, [M] or [M,H]; absent: ones

@@ -11,6 +11,7 @@ namespace adj {
 /// Learned Step Size Quantization, 2020, section 2.2); 1 if there are no numbers.
 double lsq_gradient_scale(int64_t numbers, int bits);
 
+/// Options of fake_quantize(). `along` says whose scales there are if there are several: rows or columns.
 struct FakeQuantizeOptions {
   PackedAlong along = PackedAlong::rows;
   Tensor keep = {};             ///< uint8 [R]: rows left unquantised

@@ -8,6 +8,7 @@
 
 namespace adj {
 
+/// Result of check_gradients(): `passed` if no element's error exceeds the tolerance.
 struct GradientCheck {
   bool passed = false;
   double worst = 0.0;   ///< largest |analytic - numeric| / max(1, |numeric|)

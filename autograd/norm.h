@@ -12,7 +12,8 @@ struct NormEpilogue {
   float dropout = 0.0f;
 };
 
-/// Running statistics of a batch norm, each [F], updated by training passes; float32 for bfloat16 features.
+/// Running statistics of a batch norm: `mean` and (unbiased) `variance`, each [F]; float32 for bfloat16
+/// features. A training pass moves those that are present by `momentum` towards the batch's.
 struct RunningStatistics {
   Tensor mean;
   Tensor variance;

@@ -16,6 +16,7 @@ Var sum(const Var& x, int dim, bool keepdim = false);
 /// Mean, same rules; the dimension needs at least one element.
 Var mean(const Var& x, int dim, bool keepdim = false);
 
+/// Result of max(): the `values`, with x's dtype, and where they are.
 struct Maximum {
   Var values;
   Tensor indices;  ///< int32, shape of the values: argmax along the dimension

@@ -32,6 +32,6 @@ Var segment_expand(const Var& x, const Tensor& offsets, int64_t rows);
 
 /// Maximum or minimum per feature; ties, and the gradient, go to the first such row.
 Var segment_max(const Var& x, const Tensor& offsets);
-Var segment_min(const Var& x, const Tensor& offsets);
+Var segment_min(const Var& x, const Tensor& offsets);  ///< the minimum, with the rules of segment_max()
 
 }  // namespace adj

@@ -31,7 +31,7 @@ class Saved {
   explicit Saved(Tensor tensor) : tensor_(std::move(tensor)), version_(tensor_.version()) {}
   /// Throws if the tensor was modified since it was saved.
   const Tensor& get() const;
-  explicit operator bool() const { return static_cast<bool>(tensor_); }
+  explicit operator bool() const { return static_cast<bool>(tensor_); }  ///< false for an absent tensor
 
  private:
   Tensor tensor_;

@@ -20,8 +20,8 @@ struct VarImpl;
 /// Keeps a Var::on_gradient() callback registered for its lifetime. Move-only.
 class GradientHook {
  public:
-  explicit operator bool() const { return held_ != nullptr; }
-  void remove() noexcept { held_.reset(); }
+  explicit operator bool() const { return held_ != nullptr; }  ///< true while a callback is registered
+  void remove() noexcept { held_.reset(); }                    ///< unregisters it now
 
  private:
   friend class Var;
@@ -38,17 +38,17 @@ class Var {
   /// A leaf with a gradient.
   static Var parameter(Tensor value);
 
-  explicit operator bool() const { return impl_ != nullptr; }
+  explicit operator bool() const { return impl_ != nullptr; }  ///< false if default-constructed
   /// Equal for handles of the same variable.
   const void* id() const { return impl_.get(); }
   const Tensor& value() const;
   /// The value, or an absent tensor for a default-constructed variable: for optional kernel arguments.
   Tensor value_or_absent() const { return impl_ ? value() : Tensor(); }
-  Shape shape() const;
-  int64_t size(int dim) const { return shape()[dim]; }
-  DType dtype() const;
-  Device device() const;
-  bool requires_grad() const;
+  Shape shape() const;  ///< of the value; these four throw Error for a default-constructed variable
+  int64_t size(int dim) const { return shape()[dim]; }  ///< extent; a negative `dim` counts from the end
+  DType dtype() const;                                  ///< of the value
+  Device device() const;                                ///< of the value
+  bool requires_grad() const;  ///< true for a parameter, and for what was recorded from one
   /// The single element, on the host.
   double item() const { return value().item(); }
 
@@ -56,7 +56,7 @@ class Var {
   const Tensor& grad() const;
   /// Replaces the accumulated gradient (gradient clipping); must have the value's shape.
   void set_grad(Tensor grad);
-  void zero_grad();
+  void zero_grad();  ///< drops the accumulated gradient; it is then absent, not zeros
   /// The accumulated gradient for in-place changes (clipping); copied first if it is shared with another
   /// variable.
   Tensor mutable_grad();
@@ -92,7 +92,7 @@ class NoGrad {
   ~NoGrad();
   NoGrad(const NoGrad&) = delete;
   NoGrad& operator=(const NoGrad&) = delete;
-  static bool in_force();
+  static bool in_force();  ///< true while this thread is in such a scope, as in a backward pass
 
  private:
   bool outer_;

@@ -26,8 +26,9 @@ struct MemoryStats {
   }
 };
 
+/// At this moment; does not wait for the device.
 MemoryStats memory_stats(Device device);
-void reset_peak_memory(Device device);
+void reset_peak_memory(Device device);  ///< sets `peak` to `current`
 /// Returns unused cached blocks to the device; waits for all its streams. The CPU cache trims itself, least
 /// recently used first, to the larger of 256 MiB and 1.5 times the recent live peak.
 void empty_cache(Device device);
@@ -37,6 +38,7 @@ void empty_cache(Device device);
 /// messages. Scopes nest; the innermost counts.
 class AllocationScope {
  public:
+  /// Formats the inputs of an op, which `object` points to.
   using Inputs = std::string (*)(const void* object);
   explicit AllocationScope(const char* name, Inputs inputs = nullptr, const void* object = nullptr);
   ~AllocationScope();
@@ -55,10 +57,12 @@ class AllocationScope {
   const void* object_;
 };
 
-/// Private memory pool: allocations in this scope come from `pool` and return to it, so that a captured CUDA
-/// graph can replay on the same addresses for as long as the pool lives.
+/// Private memory pool of one device, which keeps its memory until it dies, so that a captured CUDA graph can
+/// replay on the same addresses for as long as the pool lives.
 class MemoryPool;
-std::shared_ptr<MemoryPool> make_memory_pool(Device device);
+std::shared_ptr<MemoryPool> make_memory_pool(Device device);  ///< an empty pool
+/// In this scope the thread's allocations on the pool's device come from `pool` and return to it; null: from
+/// the device's shared pool. Memory of other pools that is freed in the scope waits until this pool dies.
 class MemoryPoolScope {
  public:
   explicit MemoryPoolScope(std::shared_ptr<MemoryPool> pool);

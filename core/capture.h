@@ -50,7 +50,7 @@ class StepGraph {
   /// Discards what was recorded since begin(); none of it has run. No effect outside of a capture.
   void abort() noexcept;
 
-  bool capturing() const;
+  bool capturing() const;  ///< true between begin() and end() or abort()
   /// True if a step is captured and all its generators still have the seed that they were captured with.
   bool ready() const;
   /// Queues one run of the step, ordered with this thread's current stream: after what it has queued, before

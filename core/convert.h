@@ -28,12 +28,12 @@ void dispatch_all(DType dtype, F&& f) {
 }
 
 namespace cpu {
-void convert(const Tensor& source, Tensor& target);
-void fill(Tensor& tensor, double value);
+void convert(const Tensor& source, Tensor& target);  ///< for the CPU; does not check its arguments
+void fill(Tensor& tensor, double value);             ///< for the CPU
 }  // namespace cpu
 namespace cuda {
-void convert(const Tensor& source, Tensor& target);
-void fill(Tensor& tensor, double value);
+void convert(const Tensor& source, Tensor& target);  ///< for the GPU; does not check its arguments
+void fill(Tensor& tensor, double value);             ///< for the GPU
 }  // namespace cuda
 
 }  // namespace adj

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+/// `__host__ __device__` in CUDA sources, otherwise nothing.
 #if defined(__CUDACC__)
 #define ADJ_HOST_DEVICE __host__ __device__
 #else
@@ -38,6 +39,7 @@ struct bfloat16 {
 #endif
     bits = is_nan ? quiet : rounded;  // a select, not a branch, so that conversion loops vectorize
   }
+  /// Exact.
   ADJ_HOST_DEVICE explicit operator float() const {
     return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
   }
@@ -48,13 +50,16 @@ template <class S>
 struct AccumulatorOf {
   using type = S;
 };
+/// `type` is float, since bfloat16 is for storage only.
 template <>
 struct AccumulatorOf<bfloat16> {
   using type = float;
 };
+/// That type, for short.
 template <class S>
 using Accumulator = typename AccumulatorOf<S>::type;
 
+/// The number in the compute type, exactly.
 template <class S>
 ADJ_HOST_DEVICE inline Accumulator<S> widen(S value) {
   return static_cast<Accumulator<S>>(value);
@@ -99,10 +104,12 @@ constexpr DType dtype_of() {
   return detail::dtype_at(static_cast<const T*>(nullptr));
 }
 
+/// True for float32, float64 and bfloat16.
 constexpr bool is_floating(DType dtype) {
   return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::bf16;
 }
 
+/// Throws Error: `op` expects float32 or float64, not `dtype`.
 [[noreturn, gnu::cold]] void throw_not_float(std::string_view op, DType dtype);
 
 /// Calls `f.template operator()<T>()` with T = float or double; throws for any other dtype, naming `op`.

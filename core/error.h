@@ -37,11 +37,14 @@ class OutOfMemory : public Error {
   using Error::Error;
 };
 
-// Out of line, to keep the success path of the callers small.
+/// Throws Error with the formatted message, for fail(). Out of line, to keep the callers' success path small.
 [[noreturn, gnu::cold]] void throw_error(fmt::string_view format, fmt::format_args args);
+/// Same for data_fail().
 [[noreturn, gnu::cold]] void throw_data_error(fmt::string_view format, fmt::format_args args);
+/// Same for usage_fail().
 [[noreturn, gnu::cold]] void throw_usage_error(fmt::string_view format, fmt::format_args args);
 
+/// `fail("matmul: {} and {}, expected equal inner extents", a, b)` throws Error.
 template <class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
   throw_error(format, fmt::make_format_args(args...));

@@ -33,7 +33,7 @@ class FileReplacement {
   void write(int64_t offset, std::string_view bytes);
   /// Reads up to `count` written bytes; returns their number. Throws DataError.
   size_t read(int64_t offset, char* buffer, size_t count) const;
-  void resize(int64_t length);
+  void resize(int64_t length);  ///< in bytes: cuts, or fills up with 0; throws DataError
   void commit();
   /// Instead of commit(): false, and nothing happens, if the file exists.
   bool commit_new();

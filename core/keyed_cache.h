@@ -87,6 +87,7 @@ class Lazy {
   Lazy() = default;
   explicit Lazy(T value) : value_(std::move(value)) { once_.set_done(); }
 
+  /// The object, which `make()` returns at the first call. If it throws, the next call tries again.
   template <class Make>
   const T& get(Make&& make) const {
     once_.run([&] { value_.emplace(make()); });
@@ -150,9 +151,10 @@ class KeyedCache {
 
  private:
   struct Slot {
-    detail::MakeOnce once;
-    std::shared_ptr<void> value;
-    std::shared_ptr<void> (*carry)(const void* value, detail::Carrier& carrier) = nullptr;  // null: it stays
+    detail::MakeOnce once;        ///< makes the value
+    std::shared_ptr<void> value;  ///< a T; null until made
+    /// Copies the value to another device; null: it stays.
+    std::shared_ptr<void> (*carry)(const void* value, detail::Carrier& carrier) = nullptr;
   };
   struct Slots;
 

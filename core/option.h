@@ -30,8 +30,8 @@ struct Option {
   void check() const;
 };
 
-using OptionList = std::vector<Option>;
+using OptionList = std::vector<Option>;  ///< in the order of `--help`
 
-OptionList& operator+=(OptionList& options, OptionList more);
+OptionList& operator+=(OptionList& options, OptionList more);  ///< appends `more`
 
 }  // namespace adj

@@ -18,11 +18,11 @@ class PinnedRows {
   /// A copy of `matrix` [N, F] on the CPU.
   PinnedRows(const Tensor& matrix, Device reader);
 
-  explicit operator bool() const { return memory_ != nullptr; }
+  explicit operator bool() const { return memory_ != nullptr; }  ///< false if default-constructed
   int64_t rows() const { return shape_[0]; }
-  int64_t cols() const { return shape_[1]; }
-  const Shape& shape() const { return shape_; }
-  DType dtype() const { return dtype_; }
+  int64_t cols() const { return shape_[1]; }     ///< 0 if default-constructed, as rows()
+  const Shape& shape() const { return shape_; }  ///< [rows, cols]
+  DType dtype() const { return dtype_; }         ///< of the elements
   /// The device whose kernels read it.
   Device reader() const { return reader_; }
   /// First element; the same address for the host and for the reader's kernels.

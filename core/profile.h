@@ -14,12 +14,12 @@ namespace adj {
 /// Cost of one op, or of kernels and copies outside of ops, while a Profiler lives. Times are of the op
 /// itself, without ops that it calls. On a GPU they include the kernels' run times: each op is synchronized.
 struct ProfileRow {
-  std::string name;
-  int64_t forward_calls = 0, backward_calls = 0;
-  double forward_ms = 0.0, backward_ms = 0.0;
-  uint64_t allocated = 0;  ///< bytes requested, host and devices
-  uint64_t copied = 0;     ///< bytes between host and devices
-  size_t peak = 0;         ///< most bytes that were live on one device when it allocated
+  std::string name;                               ///< of the op or kernel; "copy" for copies
+  int64_t forward_calls = 0, backward_calls = 0;  ///< finished ones
+  double forward_ms = 0.0, backward_ms = 0.0;     ///< milliseconds, of all calls together
+  uint64_t allocated = 0;                         ///< bytes requested, host and devices
+  uint64_t copied = 0;                            ///< bytes between host and devices
+  size_t peak = 0;  ///< most bytes that were live on one device when it allocated
 };
 
 /// During its lifetime ops, kernels and copies of all threads are timed, and with CUDA are NVTX ranges.
@@ -59,6 +59,7 @@ void profile_allocation(size_t bytes, size_t live);
 
 }  // namespace detail
 
+/// True while a Profiler lives.
 inline bool profiling() { return detail::profile_on.load(std::memory_order_relaxed); }
 
 namespace detail {

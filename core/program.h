@@ -7,8 +7,8 @@ namespace adj {
 
 /// Thrown after SIGINT or SIGTERM, once pending work has been finished cleanly.
 struct Interrupted {
-  int signal;
-  std::string message;
+  int signal;           ///< its number, such as 15 for SIGTERM
+  std::string message;  ///< printed by run_program(), after the program's name
 };
 
 /// Wraps a program's main(): runs `body` and returns the exit status. An error is printed as one line on

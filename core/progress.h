@@ -25,7 +25,7 @@ class Progress {
   void note(std::string text) { note_ = std::move(text); }
   /// Replaces the count "epoch 140/1000" from now on ("run 2/5  epoch 40/200").
   void label(std::string text) { label_ = std::move(text); }
-  void advance(int64_t steps = 1);
+  void advance(int64_t steps = 1);  ///< adds to the count, up to the total; draws the bar if it is time
   /// Reduces the total by units that will not run: a loop that ended early.
   void shorten(int64_t steps);
 
@@ -33,7 +33,8 @@ class Progress {
   class Iterator {
    public:
     Iterator(Progress* owner, int64_t position) : owner_(owner), position_(position) {}
-    int64_t operator*() const { return position_; }
+    int64_t operator*() const { return position_; }  ///< the loop variable
+    /// To the next unit; advances the bar.
     Iterator& operator++() {
       ++position_;
       owner_->advance();
@@ -45,8 +46,8 @@ class Progress {
     Progress* owner_;
     int64_t position_;
   };
-  Iterator begin() { return {this, done_}; }
-  Iterator end() { return {this, total_}; }
+  Iterator begin() { return {this, done_}; }  ///< at the current count
+  Iterator end() { return {this, total_}; }   ///< at the current total
 
   /// The innermost one alive; null if none.
   static Progress* current();
@@ -67,6 +68,6 @@ class Progress {
   Progress* outer_;
 };
 
-inline Progress progress(int64_t total, int64_t done = 0) { return Progress(total, done); }
+inline Progress progress(int64_t total, int64_t done = 0) { return Progress(total, done); }  ///< of epochs
 
 }  // namespace adj

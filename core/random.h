@@ -23,6 +23,7 @@ ADJ_HOST_DEVICE inline uint64_t stream_of(const RandomKey& key) {
   return key.stream + (key.base != nullptr ? *key.base : 0);
 }
 
+/// One output of philox(): 128 random bits, 32 in each `word`.
 struct PhiloxBlock {
   uint32_t word[4];
 };
@@ -63,6 +64,7 @@ struct DropoutRule {
 /// `p` in [0, 1): drop probability. Throws otherwise.
 DropoutRule dropout_rule(float p);
 
+/// True if the element at half-word `half`, its position % 8, of its block is kept.
 ADJ_HOST_DEVICE inline bool dropout_keeps(const PhiloxBlock& block, int half, uint32_t threshold) {
   const uint32_t word = block.word[half >> 1];
   return ((half & 1) != 0 ? word >> 16 : word & 0xffffu) >= threshold;
@@ -117,10 +119,10 @@ enum class Purpose : uint8_t {
   split,   ///< splitting a dataset into training, validation and test
   sample,  ///< neighbours, negatives, mini-batch order
 };
-inline constexpr Purpose kPurposes[] = {Purpose::model, Purpose::split, Purpose::sample};
+inline constexpr Purpose kPurposes[] = {Purpose::model, Purpose::split, Purpose::sample};  ///< all of them
 /// "model", "split", "sample": for checkpoints, which store the state of each.
 const char* name_of(Purpose purpose);
-Generator& generator_for(Purpose purpose);
+Generator& generator_for(Purpose purpose);  ///< at the program's start as after manual_seed(0)
 /// Generator for initial weights and dropout.
 inline Generator& default_generator() { return generator_for(Purpose::model); }
 /// Restarts the generators of all purposes: the default one with `seed`, the others with seeds derived from
@@ -136,6 +138,7 @@ void manual_seed(uint64_t seed);
 /// from position i of the stream.
 Tensor random_uniform(Shape shape, double low, double high, Generator& generator, DType dtype = DType::f32,
                       Device device = {});
+/// Normal numbers with this mean and standard deviation, rounded as those of random_uniform().
 Tensor random_normal(Shape shape, double mean, double deviation, Generator& generator,
                      DType dtype = DType::f32, Device device = {});
 

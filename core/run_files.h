@@ -22,9 +22,9 @@ class RunFiles {
 
  private:
   struct Identity {
-    dev_t device;
-    ino_t inode;       // of the folder if the file does not exist yet
-    std::string name;  // in that folder
+    dev_t device;      ///< of the inode
+    ino_t inode;       ///< of the folder if the file does not exist yet
+    std::string name;  ///< in that folder; empty for an existing file
     bool operator==(const Identity&) const = default;
   };
   static std::optional<Identity> identify(const std::string& path);

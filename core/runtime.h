@@ -17,20 +17,23 @@ class DeviceRuntime {
 
   /// Raw memory for the caching allocator, aligned to at least 256 bytes; null if out of memory.
   virtual void* allocate(size_t bytes) = 0;
-  virtual void release(void* pointer, size_t bytes) = 0;
+  virtual void release(void* pointer, size_t bytes) = 0;  ///< memory of allocate(); never throws
   /// Page-locked host memory that device kernels can read in place at the same address; null if out of
   /// memory.
   virtual void* allocate_pinned(size_t bytes) = 0;
-  virtual void release_pinned(void* pointer) = 0;
+  virtual void release_pinned(void* pointer) = 0;  ///< memory of allocate_pinned(); never throws
   /// Free and total bytes of the device (on the CPU: physical memory).
   virtual void memory_info(size_t* free_bytes, size_t* total_bytes) = 0;
 
+  /// Returns once `host` may change. Throws Error while a step is captured on the GPU, as copy_to_host().
   virtual void copy_from_host(void* device_pointer, const void* host, size_t bytes) = 0;
   /// Returns once the bytes have arrived.
   virtual void copy_to_host(void* host, const void* device_pointer, size_t bytes) = 0;
+  /// Within the device's memory.
   virtual void copy_within(void* target, const void* source, size_t bytes) = 0;
   /// From the memory of another GPU, after what its current stream has queued; later work there waits.
   virtual void copy_from_peer(void* target, Device peer, const void* source, size_t bytes) = 0;
+  /// Sets each byte to the low 8 bits of `byte`.
   virtual void fill_bytes(void* pointer, int byte, size_t bytes) = 0;
   /// Waits for all streams.
   virtual void synchronize() = 0;
@@ -39,7 +42,7 @@ class DeviceRuntime {
 
   /// Number of a new stream, ordered after what stream 0 has queued so far.
   virtual int make_stream() = 0;
-  virtual void synchronize_stream(int stream) = 0;
+  virtual void synchronize_stream(int stream) = 0;  ///< waits for this stream
   /// The driver's handle of a stream (cudaStream_t), by which other libraries know it.
   virtual uintptr_t stream_handle(int stream) = 0;
   /// Future work of the stream `later` runs after what `earlier` has queued so far. Handles: of our streams,
@@ -60,7 +63,7 @@ class DeviceRuntime {
   virtual std::shared_ptr<void> allow_in_capture() = 0;
 };
 
-DeviceRuntime& runtime(Device device);
+DeviceRuntime& runtime(Device device);  ///< lives as long as the process; throws Error if unavailable
 
 namespace detail {
 /// Defined in core/cuda/, or in core/no_cuda/ for builds without CUDA, where it throws.

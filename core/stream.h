@@ -25,7 +25,7 @@ class Stream {
   static Stream make(Device device);
   /// This thread's current stream on the device.
   static Stream current(Device device);
-  static Stream default_of(Device device) { return {device, 0}; }
+  static Stream default_of(Device device) { return {device, 0}; }  ///< the device's stream 0
 
   Device device() const { return device_; }
   /// 0 is the default stream.

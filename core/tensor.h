@@ -22,11 +22,14 @@ class Tensor {
 
   /// Uninitialised memory. Throws OutOfMemory.
   static Tensor empty(Shape shape, DType dtype = DType::f32, Device device = {});
-  static Tensor zeros(Shape shape, DType dtype = DType::f32, Device device = {});
+  static Tensor zeros(Shape shape, DType dtype = DType::f32, Device device = {});  ///< all elements 0
+  /// Every element is `value`, converted to the dtype.
   static Tensor full(Shape shape, double value, DType dtype = DType::f32, Device device = {});
+  /// Uninitialised memory for the shape, dtype and device of `other`.
   static Tensor empty_like(const Tensor& other) {
     return empty(other.shape(), other.dtype(), other.device());
   }
+  /// Zeros for the shape, dtype and device of `other`.
   static Tensor zeros_like(const Tensor& other) {
     return zeros(other.shape(), other.dtype(), other.device());
   }
@@ -51,16 +54,16 @@ class Tensor {
   static Tensor borrow(void* data, Shape shape, DType dtype, Device device,
                        std::shared_ptr<const void> owner);
 
-  explicit operator bool() const { return storage_ != nullptr; }
-  const Shape& shape() const { return shape_; }
-  int dims() const { return shape_.dims(); }
-  int64_t size(int dim) const { return shape_[dim]; }
-  int64_t numel() const { return numel_; }
+  explicit operator bool() const { return storage_ != nullptr; }  ///< false for an absent tensor
+  const Shape& shape() const { return shape_; }                   ///< that of a scalar for an absent tensor
+  int dims() const { return shape_.dims(); }                      ///< 0 for a scalar
+  int64_t size(int dim) const { return shape_[dim]; }  ///< extent; a negative `dim` counts from the end
+  int64_t numel() const { return numel_; }             ///< number of elements; 0 for an absent tensor
   /// 0 for an absent tensor.
   size_t bytes() const { return storage_ ? bytes_of(shape_, dtype_) : 0; }
-  DType dtype() const { return dtype_; }
+  DType dtype() const { return dtype_; }  ///< float32 for an absent tensor
   Device device() const;
-  bool is_cuda() const { return device().is_cuda(); }
+  bool is_cuda() const { return device().is_cuda(); }  ///< true on a GPU
   /// "[2708, 16] float32 on cpu", for messages.
   std::string str() const;
 
@@ -75,8 +78,8 @@ class Tensor {
   T* mutable_data() {
     return static_cast<T*>(mutable_address(dtype_of<T>()));
   }
-  const void* raw_data() const;
-  void* raw_mutable_data();
+  const void* raw_data() const;  ///< data() of any dtype; throws for an absent tensor
+  void* raw_mutable_data();      ///< mutable_data() of any dtype; throws for an absent tensor
 
   /// Declares that `stream` uses the storage, for code that passes on an address obtained while another
   /// stream was current (core/stream.h).
@@ -88,6 +91,7 @@ class Tensor {
   uint64_t storage_id() const;
   /// True if no other Tensor shares the storage, and it is not borrowed.
   bool is_unique() const;
+  /// True for views of one storage, and if both are absent; false for a part made by carve().
   bool shares_storage_with(const Tensor& other) const { return storage_ == other.storage_; }
 
   /// Rows [begin, end) of the first dimension, as a view. A one-dimensional bit tensor is cut at multiples of
@@ -110,8 +114,8 @@ class Tensor {
 
   /// Overwrites all elements. Throws unless shape and dtype are equal; devices may differ.
   void copy_(const Tensor& source);
-  void fill_(double value);
-  void zero_() { fill_(0.0); }
+  void fill_(double value);     ///< overwrites all elements; bits only with 0
+  void zero_() { fill_(0.0); }  ///< all bits 0, for any dtype
 
   /// The single element of a one-element tensor, as double; synchronizes.
   double item() const;

@@ -24,7 +24,7 @@ std::string json_text(std::string_view text);
 
 /// Bytes of the longest beginning of `text` that is well-formed UTF-8 (RFC 3629).
 size_t utf8_length(std::string_view text);
-inline bool is_utf8(std::string_view text) { return utf8_length(text) == text.size(); }
+inline bool is_utf8(std::string_view text) { return utf8_length(text) == text.size(); }  ///< well-formed
 
 /// Parses the whole text as a number; empty if it is not one or does not fit T.
 template <class T>

@@ -12,13 +12,13 @@ namespace adj {
 
 /// Contents of an HDF5 file of the schema (data/README.md): a graph, features, labels and splits.
 struct Dataset : ItemTable {
-  std::string name;
+  std::string name;         ///< as the file says, else its name without folder and extension
   bool undirected = false;  ///< as stated in the file; graph.is_symmetric() is computed from the edges
   Graph graph;  ///< with weights; float32 [M, E] edge features as the attribute "attr", and int64 [M]
                 ///< times, as of nodes, as "time"
   /// As feature_names and encoder, of the edges' "attr".
   std::vector<std::string> attr_names;
-  FeatureEncoder attr_encoder;
+  FeatureEncoder attr_encoder;           ///< how columns of a table became those of "attr"; or empty
   Tensor graph_offsets;                  ///< int64 [G + 1] for a file with many graphs, optional
   std::vector<std::string> graph_names;  ///< distinct, UTF-8; or empty
   Tensor graph_y;                        ///< as y, per graph
@@ -27,10 +27,10 @@ struct Dataset : ItemTable {
   Tensor order;  ///< int32 [N] for reordered nodes: node i is node order[i] of the original dataset
                  ///< (data/reordered.h); absent in the original order
 
-  int64_t num_nodes() const { return graph.num_nodes(); }
+  int64_t num_nodes() const { return graph.num_nodes(); }  ///< N, of all graphs together
   /// Number of classes, or of columns of y.
   int64_t num_classes() const;
-  Device device() const { return graph.device(); }
+  Device device() const { return graph.device(); }  ///< of the graph, and after to() of all tensors
   /// Labels of the task's nodes, graphs or edges.
   const Tensor& labels() const { return is_of_graphs(task) ? graph_y : is_of_edges(task) ? edge_y : y; }
   Tensor& labels() { return is_of_graphs(task) ? graph_y : is_of_edges(task) ? edge_y : y; }
@@ -38,9 +38,10 @@ struct Dataset : ItemTable {
   void use_split(size_t k);
   /// The first split; without splits empty selections, since without indices a loss uses all rows.
   void use_first_split();
-  Dataset to(Device device) const;
+  Dataset to(Device device) const;  ///< shares what is on `device` already; x_in_file stays in the file
 };
 
+/// Options of load_dataset().
 struct LoadOptions {
   /// Leaves nodes/x, which may be larger than memory, in the file: sets `x_in_file` instead of `x`. It is
   /// read once, some megabytes at a time, to check that all values are finite. Throws DataError if the

@@ -9,7 +9,8 @@
 
 namespace adj {
 
-/// Random splits of all labelled nodes, graphs or edges.
+/// Random splits, `count` of them, of all labelled nodes, graphs or edges: `fractions` of these to validate
+/// and test, the rest to train.
 struct RandomSplits {
   SplitFractions fractions = {.val = 0.2, .test = 0.2};
   uint64_t seed = 0;        ///< of the first; split k has seed + k

@@ -22,14 +22,15 @@ namespace adj {
 /// number of
 ///   columns by the items' hashes.
 enum class ColumnType : uint8_t { number, boolean, category, ordinal, hash, text, date, vector, set };
+/// Names of the values, in their order, for options and files.
 constexpr auto names_of(ColumnType) {
   return std::array{"number", "boolean", "category", "ordinal", "hash", "text", "date", "vector", "set"};
 }
 
 /// How a column of a table becomes columns of features, fitted to one table and used for all later ones.
 struct ColumnEncoder {
-  std::string column;  ///< its name, unique in the table
-  ColumnType type = ColumnType::number;
+  std::string column;                    ///< its name, unique in the table
+  ColumnType type = ColumnType::number;  ///< says what its fields become
   std::vector<std::string> categories =
       {};                      ///< of category, ordinal and set: distinct, in the order of their numbers
   int64_t columns = 1;         ///< of hash, text, vector, and a set without categories, which is hashed
@@ -49,8 +50,8 @@ struct ColumnEncoder {
 struct FeatureEncoder {
   std::vector<ColumnEncoder> columns;
 
-  bool empty() const { return columns.empty(); }
-  int64_t width() const;
+  bool empty() const { return columns.empty(); }  ///< as for features of unknown origin
+  int64_t width() const;                          ///< number of features
   /// "age"; "color=red" of a category or a set; "name[0]" of hash, text, vector and a hashed set.
   std::vector<std::string> feature_names() const;
   bool operator==(const FeatureEncoder&) const = default;

@@ -6,16 +6,17 @@
 
 namespace adj {
 
+/// Ranges that FeatureQuantization::fit() chooses.
 struct FeatureRange {
-  BitRange range = BitRange::affine;
-  bool by_column = true;  ///< one range per column, else one for all
+  BitRange range = BitRange::affine;  ///< affine: minimum to maximum; symmetric: -m to m
+  bool by_column = true;              ///< one range per column, else one for all
 };
 
 /// Feature quantisation to a few bits: ranges are fitted for training and reused wherever the model is. The
 /// default leaves features unchanged.
 class FeatureQuantization {
  public:
-  static constexpr int kNone = 32;
+  static constexpr int kNone = 32;  ///< bits() without quantisation
 
   /// No quantisation.
   FeatureQuantization() = default;
@@ -29,10 +30,10 @@ class FeatureQuantization {
   /// features.
   static FeatureQuantization fit(int bits, const Features& x, const FeatureRange& options = {});
 
-  bool quantizes() const { return bits_ != kNone; }
+  bool quantizes() const { return bits_ != kNone; }  ///< false: apply() changes nothing
   int bits() const { return bits_; }
   const Tensor& scale() const { return scale_; }  ///< on the CPU; absent if none, like zero
-  const Tensor& zero() const { return zero_; }
+  const Tensor& zero() const { return zero_; }    ///< q becomes scale (q - zero)
 
   /// Quantises on the device of `x`, in blocks of rows; sparse features on the CPU. Values outside a range
   /// are clamped. Features already quantised with these bits are returned unchanged. Throws for another

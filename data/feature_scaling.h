@@ -12,6 +12,7 @@ namespace adj {
 /// labels.
 class FeatureScaling {
  public:
+  /// What is scaled, and how.
   enum class Kind : uint8_t {
     none,      ///< unchanged
     rows,      ///< each row divided by its sum, for bags of words (Kipf & Welling 2017)
@@ -21,7 +22,7 @@ class FeatureScaling {
 
   /// No scaling.
   FeatureScaling() = default;
-  static FeatureScaling rows();
+  static FeatureScaling rows();  ///< of kind `rows`, which is not fitted
   /// Both float32 [F]; `kind` is standard or real. Throws unless they are, all finite, and the standard
   /// deviations positive.
   static FeatureScaling standard(const Tensor& mean, const Tensor& deviation, Kind kind = Kind::standard);
@@ -37,8 +38,8 @@ class FeatureScaling {
   /// if dense ones in place of sparse ones would have more than 2^26 numbers.
   static Kind automatic(const FeatureSummary& x, const FeatureEncoder& encoder = {});
 
-  Kind kind() const { return kind_; }
-  bool standardizes() const { return kind_ == Kind::standard || kind_ == Kind::real; }
+  Kind kind() const { return kind_; }  ///< as fitted; `none` by default
+  bool standardizes() const { return kind_ == Kind::standard || kind_ == Kind::real; }  ///< has a mean()
   const Tensor& mean() const { return mean_; }            ///< for `standard` and `real`
   const Tensor& deviation() const { return deviation_; }  ///< same
 

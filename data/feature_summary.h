@@ -7,6 +7,8 @@
 
 namespace adj {
 
+/// What scaling depends on, of features with so many `rows` and `columns`; `sparse` as they are stored. Of
+/// all numbers some are `not_zero`, some `negative`, and so on.
 struct FeatureSummary {
   int64_t rows = 0, columns = 0;
   bool sparse = false;

@@ -25,9 +25,9 @@ class FileRows {
   /// The same rows with change() applied to each batch [K, F] as it is read; change() must be thread-safe.
   FileRows mapped(std::function<Tensor(const Tensor& rows)> change) const;
 
-  explicit operator bool() const { return file_.has_value(); }
-  int64_t rows() const { return rows_; }
-  int64_t cols() const { return cols_; }
+  explicit operator bool() const { return file_.has_value(); }  ///< whether a file is open
+  int64_t rows() const { return rows_; }                        ///< N; 0 without a file
+  int64_t cols() const { return cols_; }                        ///< F; 0 without a file
   /// "features.h5: nodes/x".
   std::string str() const;
   /// Gather: float32 [K, F] on the CPU, row k is row index[k]; `index` int32 [K] on the CPU, repeats allowed.

@@ -5,7 +5,9 @@
 
 namespace adj {
 
-/// Options of make_citation_dataset(). The defaults match Cora's size and difficulty.
+/// Options of make_citation_dataset(). The defaults match Cora's size and difficulty. All `nodes` have one of
+/// the `classes`; the first `train_per_class` of each train, the next `val` validate, the last `test` test.
+/// `seed` is that of all draws.
 struct CitationOptions {
   int64_t nodes = 2800;
   int64_t classes = 7;
@@ -29,7 +31,8 @@ struct CitationOptions {
 /// same bits. Throws adj::Error for contradictory options.
 Dataset make_citation_dataset(const CitationOptions& options);
 
-/// Options of make_planted_dataset().
+/// Options of make_planted_dataset(). The `nodes` are in `classes` whose sizes differ by at most one; `seed`
+/// is that of all draws.
 struct PlantedOptions {
   int64_t nodes = 100000;
   int64_t classes = 10;

@@ -40,14 +40,14 @@ class H5Reader {
   /// The same file under other paths: an object is looked for at path(its path), and messages say place(their
   /// place).
   using Rename = std::function<std::string(std::string_view)>;
-  H5Reader renamed(Rename path, Rename place) const;
+  H5Reader renamed(Rename path, Rename place) const;  ///< shares the file; empty functions change nothing
 
   const std::string& file() const;
   /// Its size.
   int64_t file_bytes() const;
   /// Paths have no leading slash; the root is "". Also true for a dangling link.
   bool has(std::string_view path) const;
-  bool is_group(std::string_view path) const;
+  bool is_group(std::string_view path) const;  ///< false for what does not exist
   /// Names in a group, ascending.
   std::vector<std::string> children(std::string_view group) const;
   /// Extents of a dataset. Throws if it is missing or a dangling link.
@@ -55,9 +55,10 @@ class H5Reader {
   /// The dtype in which `rows` and `tensor` read a dataset: integers and floats of any width map to the
   /// fitting one of uint8, int32, int64, float32, float64; h5py's bool maps to uint8. Throws for other types.
   DType dtype(std::string_view path) const;
-  bool is_bool(std::string_view path) const;
-  /// Throw unless a dataset has this shape (-1: any extent) and integers, or floating numbers, of any width.
+  bool is_bool(std::string_view path) const;  ///< h5py's bool; throws as shape() does
+  /// Throws unless a dataset has this shape (-1: any extent) and integers of any width.
   void expect_integers(std::string_view path, std::initializer_list<int64_t> shape) const;
+  /// The same for floating numbers.
   void expect_floats(std::string_view path, std::initializer_list<int64_t> shape) const;
 
   /// Reads a dataset to the CPU. Throws if it is missing, or has another dtype or shape than expected; -1 in
@@ -80,13 +81,13 @@ class H5Reader {
   /// compressed chunk. In parallel if that is faster.
   void for_blocks(std::string_view path, const std::function<void(int64_t first, int64_t count)>& f) const;
 
-  bool has_attribute(std::string_view object, std::string_view name) const;
+  bool has_attribute(std::string_view object, std::string_view name) const;  ///< false without the object
   /// Names of an object's attributes, ascending; empty if the object does not exist.
   std::vector<std::string> attributes(std::string_view object) const;
   /// Attribute values. Throw if one is missing or of another kind; an integer is also a number.
   int64_t integer(std::string_view object, std::string_view name) const;
-  double number(std::string_view object, std::string_view name) const;
-  std::string text(std::string_view object, std::string_view name) const;
+  double number(std::string_view object, std::string_view name) const;     ///< throws as integer() does
+  std::string text(std::string_view object, std::string_view name) const;  ///< throws as integer() does
 
   /// Throws DataError "FILE: PLACE: message".
   template <class... Args>

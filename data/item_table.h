@@ -12,6 +12,7 @@
 
 namespace adj {
 
+/// What a model learns: the kind of the labels, and what they belong to.
 enum class Task : uint8_t {
   node_class,
   node_multilabel,
@@ -36,7 +37,8 @@ constexpr bool has_targets(Task task) {
   return task == Task::node_regression || task == Task::graph_regression || task == Task::edge_regression;
 }
 
-/// Node indices (graphs or edge numbers, by the task), int32, in any order, distinct; the parts are disjoint.
+/// Node indices to `train`, to validate (`val`) and to `test` (graphs or edge numbers, by the task), int32,
+/// in any order, distinct; the parts are disjoint.
 struct Split {
   Tensor train, val, test;
 
@@ -46,7 +48,7 @@ struct Split {
 /// Features, labels, splits and names of N items of one type: nodes, or edges by their numbers.
 struct ItemTable {
   Task task = Task::none;  ///< of the labels; node_class also means classes of edges
-  int64_t classes = 0;
+  int64_t classes = 0;     ///< number of classes, for labels that are classes
   /// One name per class or column of y, distinct, UTF-8; or empty.
   std::vector<std::string> class_names;
   Features x;  ///< [N, F], optional
@@ -66,12 +68,12 @@ struct ItemTable {
   /// Original identifiers, if not the numbers: int64 [N] ids, optional; or names, uint8, concatenated, with
   /// int64 [N + 1] offsets.
   Tensor node_ids;
-  Tensor node_names, node_name_offsets;
+  Tensor node_names, node_name_offsets;  ///< uint8 [bytes], name i from offsets[i] to offsets[i + 1]
 
   static constexpr int64_t kNoTime = std::numeric_limits<int64_t>::min();  ///< as NaT of NumPy
 
-  int64_t num_features() const { return x ? x.cols() : x_in_file.cols(); }
-  ItemTable to(Device device) const;
+  int64_t num_features() const { return x ? x.cols() : x_in_file.cols(); }  ///< F; 0: none
+  ItemTable to(Device device) const;                                        ///< as Dataset::to()
 };
 
 }  // namespace adj

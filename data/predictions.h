@@ -9,7 +9,7 @@ namespace adj {
 
 /// Predictions of a model for nodes, graphs or edges, one row each.
 struct Predictions {
-  Task task = Task::none;
+  Task task = Task::none;  ///< says what `prediction` has
   /// Classes: int32 [E]. Multilabel: uint8 [E, T], 1 for probability above one half. Regression: float32 [E,
   /// T].
   Tensor prediction;
@@ -24,9 +24,9 @@ Predictions predictions_of(Task task, const Tensor& output, std::vector<std::str
 
 /// Predictions for node pairs of a dataset.
 struct LinkPredictions {
-  std::vector<int32_t> src, dst;
-  std::vector<float> score;    ///< logits
-  std::vector<uint8_t> label;  ///< 1 if there is an edge; empty: unknown, and probabilities are written
+  std::vector<int32_t> src, dst;  ///< numbers of nodes of the dataset, by pair
+  std::vector<float> score;       ///< logits
+  std::vector<uint8_t> label;     ///< 1 if there is an edge; empty: unknown, and probabilities are written
 };
 
 /// Attention coefficients of a model's layers.

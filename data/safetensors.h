@@ -26,7 +26,7 @@ class SafetensorsReader {
   const std::string& file() const;
   /// Ascending.
   std::vector<std::string> names() const;
-  bool has(std::string_view name) const;
+  bool has(std::string_view name) const;  ///< also for a dtype that is not read
   /// The entries of "__metadata__" by name.
   const std::map<std::string, std::string>& metadata() const;
   /// On the CPU. Throws for an unknown name.

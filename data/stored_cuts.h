@@ -43,8 +43,8 @@ class StoredCuts : public kernels::CutStore {
 
  private:
   struct Made {
-    int64_t entries;
-    std::shared_ptr<const RowTiles> cut;
+    int64_t entries;                      ///< of the structure
+    std::shared_ptr<const RowTiles> cut;  ///< as it was kept
   };
 
   const std::string path_;

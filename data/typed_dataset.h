@@ -13,16 +13,16 @@ namespace adj {
 /// Contents of an HDF5 file with several types of nodes or edges (data/README.md, version 2): for each type
 /// its items, with features, labels, splits, times and names of their own.
 struct TypedDataset {
-  std::string name;
+  std::string name;  ///< as Dataset::name
   /// Edges by number in the file's order; weights as the attribute "weight", float32 [M], and the features of
   /// the edges' items as "attr", float32 [M, E].
   HeteroGraph graph;
   std::map<std::string, ItemTable, std::less<>> nodes;  ///< of every type of nodes
   std::map<EdgeType, ItemTable> edges;  ///< of every type of edges; `x` are their attributes, dense
 
-  int64_t num_nodes(std::string_view type) const { return graph.num_nodes(type); }
-  Device device() const { return graph.device(); }
-  TypedDataset to(Device device) const;
+  int64_t num_nodes(std::string_view type) const { return graph.num_nodes(type); }  ///< throws if unknown
+  Device device() const { return graph.device(); }                                  ///< as Dataset::device()
+  TypedDataset to(Device device) const;                                             ///< as Dataset::to()
 
   /// The graph of one type of edges between nodes of one type, with their items. Labels and splits are those
   /// of the nodes; if these have no task, classes or targets of the edges. Throws adj::Error for edges
@@ -44,7 +44,7 @@ TypedDataset load_typed_dataset(const std::string& path);
 /// Whether the file is of version 2. False for what is no version or cannot be read: reading reports it.
 bool is_typed_dataset(const std::string& path);
 
-/// As CheckedDataset.
+/// `opened`, `data` and `problems` are as in CheckedDataset.
 struct CheckedTypedDataset {
   bool opened = false;
   TypedDataset data;

@@ -15,17 +15,17 @@ class Features {
   Features(SparseMatrix sparse) : sparse_(std::move(sparse)) {}
   explicit Features(PackedRows quantized) : quantized_(std::move(quantized)) {}
 
-  explicit operator bool() const { return dense_ || sparse_ || quantized_.bytes; }
-  bool is_dense() const { return static_cast<bool>(dense_); }
-  bool is_sparse() const { return static_cast<bool>(sparse_); }
-  bool is_quantized() const { return static_cast<bool>(quantized_.bytes); }
+  explicit operator bool() const { return dense_ || sparse_ || quantized_.bytes; }  ///< false if absent
+  bool is_dense() const { return static_cast<bool>(dense_); }                       ///< dense() may be called
+  bool is_sparse() const { return static_cast<bool>(sparse_); }              ///< sparse() may be called
+  bool is_quantized() const { return static_cast<bool>(quantized_.bytes); }  ///< quantized() may be called
   /// Throws for another kind of features.
   const Tensor& dense() const;
   const SparseMatrix& sparse() const;
-  const PackedRows& quantized() const;
+  const PackedRows& quantized() const;  ///< also with a pending dropout, which it does not show
   int64_t rows() const;
-  int64_t cols() const;
-  Device device() const;
+  int64_t cols() const;   ///< F; like rows() and device() throws for absent features
+  Device device() const;  ///< of their tensors
   /// Bytes in memory.
   int64_t bytes() const;
   Features to(Device device) const;

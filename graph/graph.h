@@ -41,10 +41,10 @@ class Graph {
   /// `attributes` are by its edge numbers.
   explicit Graph(Relation relation, Tensor weight = {}, EdgeAttributes attributes = {});
 
-  explicit operator bool() const { return impl_ != nullptr; }
-  int64_t num_nodes() const;
-  int64_t num_edges() const;
-  Device device() const;
+  explicit operator bool() const { return impl_ != nullptr; }  ///< false if default-constructed
+  int64_t num_nodes() const;                                   ///< 0 if default-constructed, as num_edges()
+  int64_t num_edges() const;                                   ///< parallel edges and self-loops count
+  Device device() const;                                       ///< the CPU if default-constructed
 
   const Relation& relation() const;
   /// A graph converts to its relation in edge operations.
@@ -59,7 +59,7 @@ class Graph {
   const Tensor& edge_weight() const;
   /// [M] or [M,E] by edge number. Throws for an unknown name, listing the existing ones.
   const Tensor& edge_attr(std::string_view name) const;
-  const EdgeAttributes& edge_attributes() const;
+  const EdgeAttributes& edge_attributes() const;  ///< all of them, by name; may be empty
   /// The same graph, sharing everything derived, with one attribute added, replaced or (absent) removed.
   Graph with_edge_attr(std::string name, Tensor attribute) const;
   /// The same edges and attributes with other weights (float32 [M]; absent: unweighted).
@@ -69,17 +69,17 @@ class Graph {
   /// layers that sum by these matrices use them, including SAGEConv (sums and means) and GINConv, which
   /// otherwise ignore weights. Throws for an unweighted graph.
   Graph as_normalized() const;
-  bool is_normalized() const;
+  bool is_normalized() const;  ///< true for a result of as_normalized()
   /// int32 [M]: edge e of this graph is edge input_order()[e] of the list given to from_coo. Absent for other
   /// constructors.
   const Tensor& input_order() const;
 
   /// float32 [N]: number of in- or out-edges (unweighted).
   const Tensor& in_degrees() const { return relation().in_degrees(); }
-  const Tensor& out_degrees() const { return relation().out_degrees(); }
+  const Tensor& out_degrees() const { return relation().out_degrees(); }  ///< out-edges of each node
   /// True if every edge exists in both directions with the same weight. Computed once.
   bool is_symmetric() const;
-  bool has_self_loops() const;
+  bool has_self_loops() const;  ///< true if any node has one; waits for a GPU at each call
 
   /// A: the weighted adjacency. Entries of the matrices are in the order of in_edges(), or, if the relation
   /// scatters(), in list order, and nothing is sorted.

@@ -12,7 +12,7 @@
 
 namespace adj {
 
-/// Name of a relation between two node types: author -writes-> paper.
+/// Name of a relation between two node types, `src`, `name` and `dst`: author -writes-> paper.
 struct EdgeType {
   std::string src;
   std::string name;
@@ -31,33 +31,34 @@ class HeteroGraph {
     Relation relation;
     EdgeAttributes attributes = {};
   };
-  using NodeCounts = std::map<std::string, int64_t, std::less<>>;
+  using NodeCounts = std::map<std::string, int64_t, std::less<>>;  ///< by node type
 
   HeteroGraph() = default;
   /// Throws, naming the type, if a relation refers to unknown nodes or has another number of them, an
   /// attribute does not match, or devices differ.
   HeteroGraph(NodeCounts nodes, std::map<EdgeType, Edges> edges);
 
-  explicit operator bool() const { return impl_ != nullptr; }
+  explicit operator bool() const { return impl_ != nullptr; }  ///< false if default-constructed
   /// In alphabetical order.
   std::vector<std::string> node_types() const;
-  std::vector<EdgeType> edge_types() const;
-  Device device() const;
+  std::vector<EdgeType> edge_types() const;  ///< ordered by source type, name and target type
+  Device device() const;                     ///< of its relations; the CPU if there are none
   /// Throws, listing the existing types, for an unknown name.
   int64_t num_nodes(std::string_view type) const;
   int64_t num_nodes() const;
-  int64_t num_edges() const;
+  int64_t num_edges() const;  ///< of all types together
 
   /// Throws, listing the existing types, for an unknown name; also for a relation name without node types
   /// that is ambiguous.
   const Relation& relation(const EdgeType& type) const;
   const Relation& relation(std::string_view name) const;
+  /// [M] or [M,E] by the relation's edge numbers. Throws as above, also for an unknown attribute.
   const Tensor& edge_attr(const EdgeType& type, std::string_view name) const;
-  const EdgeAttributes& edge_attributes(const EdgeType& type) const;
+  const EdgeAttributes& edge_attributes(const EdgeType& type) const;  ///< of this type; may be empty
   /// The same graph with one attribute added or replaced.
   HeteroGraph with_edge_attr(const EdgeType& type, std::string name, Tensor attribute) const;
 
-  HeteroGraph to(Device device) const;
+  HeteroGraph to(Device device) const;  ///< includes all that the relations have derived (Relation::to)
 
  private:
   struct Impl;

@@ -65,13 +65,13 @@ class Relation {
   /// `out_edges`: row j holds the targets of source j's edges, ascending.
   static Relation from_transposed(Csr out_edges, std::optional<bool> symmetric = {});
 
-  explicit operator bool() const { return impl_ != nullptr; }
+  explicit operator bool() const { return impl_ != nullptr; }  ///< false if default-constructed
   /// Identity of the object, not equality of the edges.
   bool operator==(const Relation&) const = default;
   int64_t num_src() const;
   int64_t num_dst() const;
-  int64_t num_edges() const;
-  Device device() const;
+  int64_t num_edges() const;  ///< M; throws if default-constructed, as do the other sizes
+  Device device() const;      ///< of all its tensors
 
   /// True if the sources of every row of csr() ascend.
   bool rows_ascend() const;
@@ -101,7 +101,7 @@ class Relation {
   /// The matrix and its transpose with values by edge number (float [M]; absent: ones), for kernels. The
   /// views borrow from this object.
   CsrMatrix matrix(const Tensor& values = {}) const;
-  CsrMatrix adjoint(const Tensor& values = {}) const;
+  CsrMatrix adjoint(const Tensor& values = {}) const;  ///< the transpose, over transposed()
 
   /// True if the structure equals its transpose, including multiplicities.
   bool symmetric() const;

@@ -22,18 +22,19 @@ class SparseMatrix {
   static SparseMatrix from_csr(int64_t rows, int64_t cols, const std::vector<int64_t>& offsets,
                                const std::vector<int32_t>& indices, const std::vector<float>& values);
 
-  explicit operator bool() const { return static_cast<bool>(relation_); }
-  const Relation& relation() const { return relation_; }
+  explicit operator bool() const { return static_cast<bool>(relation_); }  ///< false if default-constructed
+  const Relation& relation() const { return relation_; }  ///< the structure; rows are its targets
   const Tensor& values() const { return values_; }
-  int64_t rows() const { return relation_.num_dst(); }
-  int64_t cols() const { return relation_.num_src(); }
-  int64_t entries() const { return relation_.num_edges(); }
-  Device device() const { return relation_.device(); }
+  int64_t rows() const { return relation_.num_dst(); }       ///< number of the relation's targets
+  int64_t cols() const { return relation_.num_src(); }       ///< number of its sources
+  int64_t entries() const { return relation_.num_edges(); }  ///< stored ones; parallel ones all count
+  Device device() const { return relation_.device(); }       ///< of structure and values
 
   /// The matrix and its transpose for kernels. The views borrow from this object. The transpose of a matrix
   /// with a kept adjoint throws if the values were changed in place since.
   CsrMatrix matrix() const { return relation_.matrix(values_); }
-  CsrMatrix adjoint() const;
+  CsrMatrix adjoint() const;  ///< the transpose, [cols, rows]
+  /// The same structure with other values, without factors or a kept adjoint.
   SparseMatrix with_values(Tensor values) const { return SparseMatrix(relation_, std::move(values)); }
   /// The matrix for products with dense features of `dtype`: values in float64 for float64 (gradient checks),
   /// else unchanged (accumulation is in float32).

@@ -5,13 +5,13 @@
 
 namespace adj {
 
-/// Fractions for validation and test; the rest is for training.
+/// Fractions for validation (`val`) and `test`; the rest is for training.
 struct SplitFractions {
   double val = 0.1;
   double test = 0.1;
 };
 
-/// Nodes, int32, ascending.
+/// Nodes for `train`, `val` and `test`: int32 [K], ascending, each may be empty.
 struct NodeSplit {
   Tensor train, val, test;
 };
@@ -34,7 +34,7 @@ NodeSplit stratified_node_split(const Tensor& labels, const SplitFractions& frac
 /// or more folds than labelled items.
 Tensor stratified_folds(const Tensor& labels, int64_t folds, Generator& generator);
 
-/// Node pairs for link prediction: pairs with an edge src -> dst, and equally many without an edge.
+/// Node pairs for link prediction: `positive`, with an edge src -> dst, and as many `negative`, without one.
 struct LinkExamples {
   EdgeIndex positive, negative;
 };
@@ -43,7 +43,7 @@ struct LinkExamples {
 /// one direction, from the smaller node, else every direction that has an edge. On the graph's device.
 EdgeIndex linked_pairs(const Graph& graph);
 
-/// A training graph, and the edges removed from it.
+/// A graph to `train` on, and the edges removed from it, for `val` and `test`.
 struct LinkSplit {
   Transformed train;
   LinkExamples val, test;

@@ -23,7 +23,7 @@ Transformed to_undirected(const Graph& graph);
 /// Adds a self-loop of weight `weight` to every node without one. A weight other than 1 makes an unweighted
 /// graph weighted.
 Transformed add_self_loops(const Graph& graph, float weight = 1.0f);
-Transformed remove_self_loops(const Graph& graph);
+Transformed remove_self_loops(const Graph& graph);  ///< drops all, also parallel ones
 /// Merges duplicate edges, adding their weights (parallel edges of an unweighted graph merge into one
 /// unweighted edge).
 Transformed coalesce(const Graph& graph);

@@ -21,6 +21,7 @@ enum class MatmulPrecision : uint8_t { exact, tf32, bf16 };
 /// and no less accurate (no term loses more than 2^-22 |a b|, however small a or b is).
 /// by_size: split where that is faster. Other devices always use float32.
 enum class ExactProducts : uint8_t { by_size, float32, split };
+/// Names of the values, in their order, for options and messages.
 constexpr auto names_of(ExactProducts) { return std::array{"by-size", "float32", "split"}; }
 
 /// Kernels for products of sparse matrices with features (spmm) and for attention on a GPU. `csr`: rows of
@@ -44,7 +45,9 @@ constexpr auto names_of(SparseKernels) { return std::array{"auto", "csr", "tiles
 /// measurement. A relation that began as CSR, as Graph::from_coo makes it, always uses `reduce`.
 enum class Aggregation : uint8_t { automatic, reduce, scatter };
 
-/// Choices between valid methods, per thread.
+/// Choices between valid methods, per thread: `matmul_precision` and `exact_products` for dense products,
+/// `sparse_kernels` for sparse ones and attention, `aggregation` for edge lists. By default float32 stays
+/// exact and methods are chosen by rules on sizes.
 struct ComputeContext {
   MatmulPrecision matmul_precision = MatmulPrecision::exact;
   ExactProducts exact_products = ExactProducts::by_size;

@@ -35,6 +35,7 @@
 // tensors saved from them, losses and sums over all elements with their gradients, regression targets, and
 // sparse-matrix values with their gradients. Optimizer updates have their own rules (update/).
 
+/// Declares a kernel: its entry, which checks and dispatches, and its CPU and CUDA implementations.
 #define ADJ_DECLARE_KERNEL(name, Args) \
   void name(const Args& args);         \
   namespace cpu {                      \

@@ -20,16 +20,17 @@ struct Checkpoint {
   /// Tensors whose name begins with `prefix`, without the prefix. Throws DataError if there are none, listing
   /// the existing first name parts.
   std::map<std::string, Tensor> with_prefix(const std::string& prefix) const;
-  /// The fact or tensor of this name. Throw DataError naming it if there is none.
+  /// The fact of this name. Throws DataError naming it if there is none.
   const std::string& text(const std::string& fact) const;
-  const Tensor& tensor(const std::string& name) const;
+  const Tensor& tensor(const std::string& name) const;  ///< of this name; throws likewise
   /// Throw DataError naming the fact if it is missing, not a number, or not in [low, high].
   int64_t integer(const std::string& fact) const;
   int64_t integer(const std::string& fact, int64_t low, int64_t high) const;
-  double number(const std::string& fact) const;
+  double number(const std::string& fact) const;  ///< likewise; may be infinite or NaN
   /// Elements of a tensor float64 [*, columns]. Throws DataError naming the tensor if it is missing or
   /// different.
   std::vector<double> table(const std::string& name, int64_t columns) const;
+  /// Sets a fact to text from which integer() or number() reads the same bits.
   void set(const std::string& fact, int64_t value);
   void set(const std::string& fact, double value);
 
@@ -45,9 +46,9 @@ void save_model(const nn::Module& model, const std::string& path);
 /// is missing, left over, of another shape or not finite; then nothing is changed.
 void load_model(nn::Module& model, const std::string& path);
 
-/// Program and facts, without tensors, in a file of another format. `file` was opened at `path`. read_head
-/// throws DataError for another format or version.
+/// Writes program and facts, without tensors, to a file of another format.
 void write_head(H5Writer& file, const Checkpoint& head, const std::string& format, int64_t version);
+/// Reads them from `file`, opened at `path`. Throws DataError for another format or version.
 Checkpoint read_head(const H5Reader& file, const std::string& path, const std::string& format,
                      int64_t version);
 

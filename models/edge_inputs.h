@@ -12,8 +12,8 @@ constexpr auto names_of(EdgeWeights) { return std::array{"unused", "used", "attr
 
 /// What a trained model takes of a graph's edges.
 struct EdgeInputs {
-  EdgeWeights weights = EdgeWeights::unused;
-  int64_t attributes = 0;  ///< columns of the graph's edge attribute "attr"; 0: unused
+  EdgeWeights weights = EdgeWeights::unused;  ///< the use of the graph's edge weights
+  int64_t attributes = 0;                     ///< columns of the graph's edge attribute "attr"; 0: unused
 
   /// ModelOptions::edge_dim: all columns.
   int64_t width() const { return attributes + (weights == EdgeWeights::attribute ? 1 : 0); }

@@ -51,17 +51,17 @@ std::unique_ptr<Model> construct(int64_t in, int64_t out, const ModelOptions& o)
 }
 
 // Each family has a file of its name, which begins with the model's definition and source.
-ModelFamily gcn();
-ModelFamily gat();
-ModelFamily sage();
-ModelFamily gin();
-ModelFamily transformer();
-ModelFamily agnn();
-ModelFamily graph_gin();
-ModelFamily link();
-ModelFamily edge();
-ModelFamily qgnn();
-ModelFamily graph_qgin();
+ModelFamily gcn();          ///< graph convolutional network (Kipf & Welling 2017)
+ModelFamily gat();          ///< attention: GAT (Veličković 2018), GATv2 (Brody 2022)
+ModelFamily sage();         ///< GraphSAGE (Hamilton 2017)
+ModelFamily gin();          ///< isomorphism network: GIN (Xu 2019), GINE (Hu 2020) with edge attributes
+ModelFamily transformer();  ///< graph transformer (Shi 2021)
+ModelFamily agnn();         ///< cosine attention, a temperature per layer (Thekumparampil 2018)
+ModelFamily graph_gin();    ///< GIN or GINE of whole graphs, with a readout of every layer (Xu 2019)
+ModelFamily link();         ///< LinkModel: logits of pairs of nodes
+ModelFamily edge();         ///< EdgeModel: outputs of edges
+ModelFamily qgnn();         ///< quantised GCN or GIN of nodes, also for IntegerModel (QGTC, Wang 2022)
+ModelFamily graph_qgin();   ///< graph_gin() quantised, also for IntegerModel
 
 /// All families.
 std::vector<ModelFamily> families();

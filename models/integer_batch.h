@@ -16,7 +16,7 @@ struct IntegerRows {
   std::optional<BitTensor> bits;  ///< one bit per entry
   std::optional<BitSteps> steps;  ///< the nonzero steps of `bits`
 
-  int64_t rows() const { return structure.rows; }
+  int64_t rows() const { return structure.rows; }  ///< nodes that sum, or pooled graphs
 };
 
 /// A graph and its features in an IntegerModel's format: structure, and features with the first layer's input
@@ -27,9 +27,9 @@ struct IntegerBatch {
   BitTensor x_bits;                   ///< along columns; for sums by bits
   ByteTensor x;                       ///< for sums by bytes
 
-  int64_t nodes() const { return neighbors.rows(); }
-  bool by_bits() const { return neighbors.bits.has_value(); }
-  Device device() const { return by_bits() ? x_bits.device() : x.device(); }
+  int64_t nodes() const { return neighbors.rows(); }                          ///< of all graphs together
+  bool by_bits() const { return neighbors.bits.has_value(); }                 ///< has `x_bits`, else `x`
+  Device device() const { return by_bits() ? x_bits.device() : x.device(); }  ///< of all tensors
   /// Size of structure and features in bytes.
   int64_t bytes() const;
   /// Small host batches go to a GPU in a single copy. Features have the first layer's input bits, rounded up

@@ -15,8 +15,10 @@ struct IntegerParts;
 /// adjacency matrix, one bit per entry, on tensor cores (QGTC, section 4.1); for a GPU and batches with many
 /// entries per row. `bytes`: gathers of byte rows.
 enum class IntegerSums : uint8_t { automatic, bits, bytes };
-constexpr auto names_of(IntegerSums) { return std::array{"auto", "bits", "bytes"}; }
+constexpr auto names_of(IntegerSums) { return std::array{"auto", "bits", "bytes"}; }  ///< in options
 
+/// How an IntegerModel computes. Automatic `sums`: bytes on a CPU, else the faster by an estimate for an
+/// H200.
 struct IntegerModelOptions {
   IntegerSums sums = IntegerSums::automatic;
   bool skip_steps = true;   ///< skip empty steps of the adjacency (zero-tile jumping, section 4.3)
@@ -47,7 +49,7 @@ class IntegerModel {
   /// written.
   void save(const std::string& path) const;
 
-  const ModelDescription& description() const { return description_; }
+  const ModelDescription& description() const { return description_; }  ///< the trained model's
   Device device() const { return device_; }
   /// "quantised GCN 1433-16-7 4 bits in integers".
   std::string describe() const;

@@ -15,7 +15,7 @@ class PairModel : public Model {
  public:
   explicit PairModel(std::unique_ptr<NodeModel> encoder) : encoder_(this, "encoder", std::move(encoder)) {}
 
-  NodeModel& encoder() const { return *encoder_; }
+  NodeModel& encoder() const { return *encoder_; }  ///< embeds the nodes; owned by this model
   bool exact_by_layers() const override { return encoder_->exact_by_layers(); }
   EdgeSupport edge_support() const override { return encoder_->edge_support(); }
 
@@ -23,11 +23,9 @@ class PairModel : public Model {
   nn::Owned<NodeModel> encoder_;
 };
 
-/// Names of the encoders, "gcn", "sage" and "gat", the options that they and their width have, and the family
-/// of one.
-std::vector<std::string> encoder_names();
-std::vector<ModelOption> encoder_options();
-ModelFamily encoder_family(const std::string& model);
+std::vector<std::string> encoder_names();              ///< "gcn", "sage" and "gat"
+std::vector<ModelOption> encoder_options();            ///< of any encoder, and --embedding, its width
+ModelFamily encoder_family(const std::string& model);  ///< of the encoder with this name
 /// Throws UsageError if these options of a model of pairs are out of range.
 void check_encoder(const ModelOptions& options);
 /// Width of the embeddings: LinkModelOptions::embedding, or the hidden layers'.

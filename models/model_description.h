@@ -9,29 +9,30 @@
 
 namespace adj {
 
-/// Metadata of a trained model: what predictions need in addition to the weights, and its origin.
+/// Metadata of a trained model: what predictions need in addition to the weights, and its origin. `edges`:
+/// what it takes of a graph's edges (default: as in older checkpoints). `class_names`: of outputs, or empty.
 struct ModelDescription {
-  std::string program;  ///< that trained the model: "train_gcn"
-  std::string name;     ///< "GCN 1433-16-7"
-  models::ModelOptions options;
-  Task task = Task::none;  ///< none for a model of links
-  int64_t num_features = 0, num_outputs = 0;
-  FeatureScaling scaling;            ///< of features
-  FeatureQuantization quantization;  ///< of the scaled features
+  std::string program;                        ///< that trained the model: "train_gcn"
+  std::string name;                           ///< "GCN 1433-16-7"
+  models::ModelOptions options;               ///< from which the model was built
+  Task task = Task::none;                     ///< none for a model of links
+  int64_t num_features = 0, num_outputs = 0;  ///< columns of x, and of the outputs (1 for links)
+  FeatureScaling scaling;                     ///< of features
+  FeatureQuantization quantization;           ///< of the scaled features
   models::EdgeInputs edges = {.weights = models::EdgeWeights::used};
   Tensor target_mean, target_scale;  ///< float32 [T] of regression: a prediction is output * scale + mean
   std::vector<std::string> class_names,
       feature_names;                    ///< of outputs, and of the columns of features; or empty
   FeatureEncoder encoder;               ///< of the table that the features are from; or empty
   std::vector<std::string> attr_names;  ///< of the edge attributes' columns; or empty
-  FeatureEncoder attr_encoder;
-  int64_t graphs_at_once = 32;  ///< graphs per batch
-  std::string origin;           ///< "train_gcn, epoch 66"
+  FeatureEncoder attr_encoder;          ///< of the table that these are from; or empty
+  int64_t graphs_at_once = 32;          ///< graphs per batch
+  std::string origin;                   ///< "train_gcn, epoch 66"
   /// Facts of the checkpoint about its training: "option.lr" and so on.
   std::map<std::string, std::string> facts;
 
-  bool of_graphs() const { return is_of_graphs(task); }
-  bool of_edges() const { return is_of_edges(task); }
+  bool of_graphs() const { return is_of_graphs(task); }  ///< one row of outputs per graph
+  bool of_edges() const { return is_of_edges(task); }    ///< one row of outputs per edge
   /// "nodes", "graphs", "edges" or "links".
   std::string_view things() const;
   /// `x`, or instead the features that the training made of its graph (--node-features). Throws for a graph

@@ -15,15 +15,15 @@ namespace adj::models {
 
 /// Batch norm, layer norm or none between the layers; `sums`: batch norm also on the sums over neighbours.
 enum class Norm : uint8_t { none, batch, layer, sums };
-constexpr auto names_of(Norm) { return std::array{"none", "batch", "layer", "sums"}; }
+constexpr auto names_of(Norm) { return std::array{"none", "batch", "layer", "sums"}; }  ///< in options
 
 /// GraphSAGE's aggregation of neighbours; `pool`: maximum of projected features.
 enum class SageAggregation : uint8_t { mean, max, pool };
-constexpr auto names_of(SageAggregation) { return std::array{"mean", "max", "pool"}; }
+constexpr auto names_of(SageAggregation) { return std::array{"mean", "max", "pool"}; }  ///< in options
 
 /// Score of a pair of nodes: inner product of the embeddings, or an MLP on their elementwise product.
 enum class Decoder : uint8_t { dot, mlp };
-constexpr auto names_of(Decoder) { return std::array{"dot", "mlp"}; }
+constexpr auto names_of(Decoder) { return std::array{"dot", "mlp"}; }  ///< in options
 
 /// Node features: those of the file, or models/node_features.h.
 enum class NodeFeatures : uint8_t { file, constant, degree, one_hot_degree, random_walk, learned };
@@ -33,14 +33,14 @@ constexpr auto names_of(NodeFeatures) {
 
 /// tf32: matrix products on a GPU with rounded operands. bfloat16: storage of features and parameters.
 enum class Precision : uint8_t { float32, tf32, bfloat16 };
-constexpr auto names_of(Precision) { return std::array{"float32", "tf32", "bfloat16"}; }
+constexpr auto names_of(Precision) { return std::array{"float32", "tf32", "bfloat16"}; }  ///< in options
 
-/// Options of quantised models. Bits are one number for all layers or one per layer, as "8,4,2": 1 to 8,
-/// or 32.
+/// Options of quantised models. `bits`, and unless "auto" in its place `bits_weights` and `bits_activations`,
+/// are one number for all layers or one per layer, as "8,4,2": 1 to 8, or 32 (not quantised).
 struct QuantizedModelOptions {
   std::string bits = "32";
-  std::string bits_weights = "auto", bits_activations = "auto";  ///< or bits, overriding those above
-  nn::Scales scales = nn::Scales::learned;
+  std::string bits_weights = "auto", bits_activations = "auto";
+  nn::Scales scales = nn::Scales::learned;  ///< where those of all quantizers come from
   /// Probability that the nodes of largest in-degree stay unquantised in a training step, and the probability
   /// for the lowest; in between it rises with the rank of the in-degree (Degree-Quant, Tailor et al. 2021).
   /// 0: off.
@@ -49,8 +49,8 @@ struct QuantizedModelOptions {
 
 /// Options of models of links.
 struct LinkModelOptions {
-  int64_t embedding = 0;  ///< width of the node embeddings; 0: hidden
-  Decoder decoder = Decoder::dot;
+  int64_t embedding = 0;           ///< width of the node embeddings; 0: hidden
+  Decoder decoder = Decoder::dot;  ///< what scores two embeddings
 };
 
 /// Options of models of graphs.
@@ -65,30 +65,30 @@ struct ModelOptions {
   int64_t hidden = 16;     ///< width of the hidden layers, per head if there are several
   int64_t layers = 2;
   double dropout = 0.5;
-  NodeFeatures node_features = NodeFeatures::file;
-  int64_t walk_steps = 16;  ///< columns of NodeFeatures::random_walk
+  NodeFeatures node_features = NodeFeatures::file;  ///< others replace the dataset's
+  int64_t walk_steps = 16;                          ///< columns of NodeFeatures::random_walk
 
-  Norm norm = Norm::none;  ///< each family offers some
-  bool residual = false;
-  int64_t heads = 1, output_heads = 1;
-  double attention_dropout = 0.0;
-  SageAggregation aggr = SageAggregation::mean;
-  bool train_eps = false;  ///< GIN
-  bool gate = false;       ///< graph transformer
-  int64_t edge_dim = 0;    ///< columns of the edge attribute "attr" that the layers use; 0: none
+  Norm norm = Norm::none;                        ///< each family offers some
+  bool residual = false;                         ///< hidden layers but the first add their input
+  int64_t heads = 1, output_heads = 1;           ///< of attention; of GAT's last layer (averaged)
+  double attention_dropout = 0.0;                ///< probability, of attention coefficients
+  SageAggregation aggr = SageAggregation::mean;  ///< GraphSAGE
+  bool train_eps = false;                        ///< GIN
+  bool gate = false;                             ///< graph transformer
+  int64_t edge_dim = 0;                          ///< used columns of the edge attribute "attr"; 0: none
   /// Models of nodes and links: weight of the newest batch in the running statistics of batch norms; 1 if
   /// each batch is the whole graph, so there is nothing to average. Evaluation reads the statistics only.
   double norm_momentum = 0.1;
 
-  QuantizedModelOptions quantized = {};
-  LinkModelOptions links = {};
-  GraphModelOptions graphs = {};
+  QuantizedModelOptions quantized = {};  ///< quantised models
+  LinkModelOptions links = {};           ///< models of links; of edges without the decoder
+  GraphModelOptions graphs = {};         ///< models of graphs
 };
 
 /// An option: its name on command lines and in checkpoints, its field and its help text.
 struct ModelOption {
   template <class T>
-  using Field = T& (*)(ModelOptions&);
+  using Field = T& (*)(ModelOptions&);  ///< gives the option's member
 
   std::string name;  ///< "attention-dropout"
   std::variant<Field<int64_t>, Field<double>, Field<bool>, Field<std::string>, Choice (*)(ModelOptions&)>

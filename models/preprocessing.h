@@ -17,13 +17,13 @@ namespace adj::models {
 /// the edges it takes.
 struct Preprocessing {
   FeatureScaling scaling;
-  std::vector<std::string> class_names;  ///< of outputs, or empty
-  FeatureQuantization quantization = {};
+  std::vector<std::string> class_names;         ///< of outputs, or empty
+  FeatureQuantization quantization = {};        ///< of scaled features
   std::vector<std::string> feature_names = {};  ///< of the columns of features, or empty
   FeatureEncoder encoder = {};                  ///< of the table that they are from, or empty
   EdgeInputs edges = {};
   std::vector<std::string> attr_names = {};  ///< of the columns of edges.attributes, or empty
-  FeatureEncoder attr_encoder = {};
+  FeatureEncoder attr_encoder = {};          ///< of the table that these are from, or empty
 
   /// Saves the tensors features.mean, features.deviation, features.scale, features.zero, features.encoder
   /// and attributes.encoder (JSON), and as names with offsets classes, columns and attributes, if present. A
@@ -35,6 +35,7 @@ struct Preprocessing {
   static Preprocessing load(const Checkpoint& checkpoint);
   /// Names of all tensors that save() may add.
   static std::span<const std::string_view> tensor_names();
+  /// Of older checkpoints by option.raw-features: none if true, rows if false. Throws DataError for others.
   static FeatureScaling::Kind scaling_kind(const Checkpoint& checkpoint);
   /// 1 to 8, or 32, also for checkpoints without the fact.
   static int feature_bits(const Checkpoint& checkpoint);

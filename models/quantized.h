@@ -10,7 +10,7 @@ namespace adj::models {
 /// Bits of the readouts in models of graphs, for any bits of the layers.
 inline constexpr int kReadoutBits = 8;
 
-/// Bits and scales of a model's layers.
+/// Bits and scales of a model's layers: `input` for the features that a layer sums, `linear` for its maps.
 struct Quantization {
   std::vector<int> weight_bits, activation_bits;  ///< per layer; 32: not quantised
   nn::Scales scales;

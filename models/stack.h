@@ -17,7 +17,7 @@ namespace adj::models {
 class Norms {
  public:
   Norms(nn::Module* model, const ModelOptions& options);
-  void add(int64_t width);
+  void add(int64_t width);  ///< for [*, width]; nothing for Norm::none
   /// dropout(act(norm(x))) with norm `l`; one pass with batch norm. `p` 0: no dropout.
   Var operator()(size_t l, const Var& x, Activation activation, float p, bool training) const;
 
@@ -128,7 +128,7 @@ class Stack : public NodeModel {
   Norms norms_;
 };
 
-// Precomputes the graph of a batch with self-loops (NodeModel::prepare).
+/// Precomputes the graph of a batch with self-loops, and its transpose (NodeModel::prepare).
 inline void prepare_loops(const Graph& graph, SelfLoops kind) {
   const Relation looped = with_self_loops(graph.relation(), kind).relation;
   (void)looped.transposed();

@@ -19,12 +19,13 @@ namespace adj {
 ///
 /// Immutable: copies share the model, and all functions are thread-safe. Inputs may be on any device and are
 /// moved to the model's, where results are unless a function says otherwise. Errors are adj::Error and name
-/// what does not match.
+/// what does not match. `origin`, `facts`, `task`, `scaling`, `quantization` and `feature_names` are those of
+/// its `description`.
 class TrainedModel {
  public:
   /// Read by load_trained() and load_pyg(); program and name are the model's.
   struct Parts : ModelDescription {
-    models::ModelFamily family;
+    models::ModelFamily family;            ///< that built the model
     std::unique_ptr<models::Model> model;  ///< on its device, in its compute dtype
   };
   explicit TrainedModel(Parts parts);
@@ -36,14 +37,14 @@ class TrainedModel {
   const models::ModelOptions& options() const { return description().options; }
   const std::map<std::string, std::string>& facts() const { return description().facts; }
   Task task() const { return description().task; }
-  bool of_graphs() const;
-  bool of_links() const;
-  bool of_edges() const { return description().of_edges(); }
+  bool of_graphs() const;                                     ///< predict() needs offsets
+  bool of_links() const;                                      ///< predict_links(), not predict()
+  bool of_edges() const { return description().of_edges(); }  ///< predict() has a row per edge
   /// Graphs per batch in predict().
   int64_t graphs_at_once() const { return description().graphs_at_once; }
   /// Width of the features, and outputs per node or graph.
   int64_t num_features() const { return description().num_features; }
-  int64_t num_outputs() const { return description().num_outputs; }
+  int64_t num_outputs() const { return description().num_outputs; }  ///< classes, labels or targets
   const FeatureScaling& scaling() const { return description().scaling; }
   const FeatureQuantization& quantization() const { return description().quantization; }
   /// From the training's dataset; may be empty.
@@ -90,7 +91,7 @@ class TrainedModel {
   Features prepare(const Features& x) const;
   /// The graph on its device, with the edge weights and attributes that the model takes.
   Graph prepare(const Graph& graph) const { return description().prepare(graph.to(device())); }
-  Tensor finish(const Tensor& raw) const { return description().finish(raw); }
+  Tensor finish(const Tensor& raw) const { return description().finish(raw); }  ///< float32 outputs
 
  private:
   std::shared_ptr<const Parts> parts_;

@@ -8,7 +8,7 @@ namespace adj::nn {
 class Dropout : public Module {
  public:
   explicit Dropout(float p) : p_(p) { (void)dropout_rule(p); }
-  Var operator()(const Var& x) const { return dropout(x, p_); }
+  Var operator()(const Var& x) const { return dropout(x, p_); }  ///< scales the rest by 1 / (1 - p)
   Features operator()(const Features& x) const { return dropout(x, p_); }
   std::string describe() const override { return fmt::format("Dropout({})", p_); }
 

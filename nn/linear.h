@@ -12,19 +12,20 @@ enum class Initial : uint8_t {
   glorot_bias,  ///< weight Glorot-uniform, bias uniform in ±1 / sqrt(in)
 };
 
+/// Options of Linear.
 struct LinearOptions {
   bool bias = true;                          ///< b
   Activation activation = Activation::none;  ///< none or relu, fused into the product
-  Initial initial = Initial::glorot;
+  Initial initial = Initial::glorot;         ///< of W and b
 };
 
 /// act(x W + b): x [N,in] (or features of any kind) -> [N,out].
 class Linear : public Module {
  public:
   Linear(int64_t in, int64_t out, const LinearOptions& options = {});
-  Var operator()(const Var& x) const { return linear(x, weight, bias, activation_); }
+  Var operator()(const Var& x) const { return linear(x, weight, bias, activation_); }  ///< [N,out]
   Var operator()(const Features& x) const { return linear(x, weight, bias, activation_); }
-  Activation activation() const { return activation_; }
+  Activation activation() const { return activation_; }  ///< of the options
   std::string describe() const override;
 
   Var weight;  ///< [in, out]

@@ -20,6 +20,7 @@ class LSTM : public Module {
   std::vector<Var> operator()(const std::vector<Var>& xs) const;
   std::string describe() const override;
 
+  /// Parameters of one direction, the gates side by side.
   struct Direction {
     Var weight_ih;         ///< [in, 4 hidden]
     Var weight_hh;         ///< [hidden, 4 hidden]

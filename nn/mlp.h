@@ -6,6 +6,7 @@
 
 namespace adj::nn {
 
+/// Options of MLP.
 struct MLPOptions {
   float dropout = 0.0f;  ///< before each layer
 };
@@ -15,6 +16,7 @@ struct MLPOptions {
 class MLP : public Module {
  public:
   explicit MLP(const std::vector<int64_t>& widths, const MLPOptions& options = {});
+  /// Dropout draws in training mode only.
   Var operator()(const Var& x) const { return apply_layers(1, layers_[0](dropout(x, dropout_))); }
   Var operator()(const Features& x) const { return apply_layers(1, layers_[0](dropout(x, dropout_))); }
   /// MLP(P x) for a P linear in the rows of x (a sum over neighbours), applied after the first product: P x W

@@ -40,7 +40,7 @@ class Module {
   /// under two names (tied weights) is one parameter, under its first name.
   std::vector<std::pair<std::string, Var>> named_parameters() const;
   std::vector<Var> parameters() const;
-  int64_t num_parameters() const;
+  int64_t num_parameters() const;  ///< numbers in all parameters
   /// Parameters and buffers by name; a shared one appears under each name. The tensors are the module's own:
   /// clone() to keep values.
   std::vector<std::pair<std::string, Tensor>> state() const;
@@ -54,14 +54,14 @@ class Module {
 
   /// Training mode (dropout draws, batch norm uses batch statistics), for this module and its children.
   void train(bool mode = true);
-  void eval() { train(false); }
-  bool training() const { return training_; }
+  void eval() { train(false); }                ///< evaluation mode
+  bool training() const { return training_; }  ///< the mode, as at first
   /// Moves parameters and buffers and drops gradients. Create the optimizer afterwards.
   void to(Device device);
   /// Converts to float32, float64 or bfloat16. With bfloat16 buffers stay float32: the updates of running
   /// statistics are below bfloat16's relative precision of 2^-9 and would be lost.
   void to(DType dtype);
-  void zero_grad();
+  void zero_grad();  ///< drops the gradients of all parameters
 
   /// One line: type and sizes ("GCNConv(1433 -> 16)").
   virtual std::string describe() const { return "Module"; }
@@ -134,8 +134,8 @@ class Owned {
   Owned(Module* parent, std::string name, std::unique_ptr<T> module) : module_(std::move(module)) {
     parent->add_child(std::move(name), *module_);
   }
-  T& operator*() const { return *module_; }
-  T* operator->() const { return module_.get(); }
+  T& operator*() const { return *module_; }        ///< the module
+  T* operator->() const { return module_.get(); }  ///< the module
 
  private:
   std::unique_ptr<T> module_;
@@ -163,14 +163,14 @@ class ModuleList : public Module {
   T& add(Args&&... args) {
     return items_.emplace_back(this, std::to_string(items_.size()), std::forward<Args>(args)...);
   }
-  size_t size() const { return items_.size(); }
-  bool empty() const { return items_.empty(); }
-  T& operator[](size_t i) { return items_.at(i); }
+  size_t size() const { return items_.size(); }     ///< number of elements
+  bool empty() const { return items_.empty(); }     ///< no elements
+  T& operator[](size_t i) { return items_.at(i); }  ///< throws std::out_of_range
   const T& operator[](size_t i) const { return items_.at(i); }
-  T& back() { return items_.back(); }
+  T& back() { return items_.back(); }  ///< the last element
   const T& back() const { return items_.back(); }
-  auto begin() { return items_.begin(); }
-  auto end() { return items_.end(); }
+  auto begin() { return items_.begin(); }  ///< the first element
+  auto end() { return items_.end(); }      ///< behind the last element
   auto begin() const { return items_.begin(); }
   auto end() const { return items_.end(); }
   std::string describe() const override { return "ModuleList"; }

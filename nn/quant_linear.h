@@ -5,11 +5,12 @@
 
 namespace adj::nn {
 
+/// Options of QuantLinear.
 struct QuantLinearOptions {
-  int weight_bits = 8, input_bits = 8;  ///< each 1 to 8, or 32: not quantised
-  Scales scales = Scales::learned;
-  bool bias = true;
-  Activation activation = Activation::none;
+  int weight_bits = 8, input_bits = 8;       ///< each 1 to 8, or 32: not quantised
+  Scales scales = Scales::learned;           ///< of x and W
+  bool bias = true;                          ///< b
+  Activation activation = Activation::none;  ///< act: none or relu
 };
 
 /// act(fq(x) fq(W) + b): x [N,in] -> [N,out], with fake-quantised x and W: one affine range for x (`input`),

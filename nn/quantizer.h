@@ -18,15 +18,16 @@ enum class Scales : uint8_t {
   learned,  ///< by gradients (LSQ, Esser et al. 2020), starting from the best scale for the first batch
   running,  ///< moving mean of each batch's range
 };
-constexpr auto names_of(Scales) { return std::array{"learned", "running"}; }
+constexpr auto names_of(Scales) { return std::array{"learned", "running"}; }  ///< for options and files
 
+/// Options of Quantizer.
 struct QuantizerOptions {
   int bits = 8;  ///< 1 to 8; 0 or 32: no quantisation, no state
   /// affine: for activations; the zero is 0 if no number is below 0, as after a relu. symmetric: for weights.
   BitRange range = BitRange::affine;
-  Scales scales = Scales::learned;
-  int64_t columns = 0;    ///< of the input, each with its own scale; 0: one scale for all
-  double momentum = 0.1;  ///< of running scales: weight of the newest batch
+  Scales scales = Scales::learned;  ///< where the scale comes from
+  int64_t columns = 0;              ///< of the input, each with its own scale; 0: one scale for all
+  double momentum = 0.1;            ///< of running scales: weight of the newest batch
 };
 
 /// Fake quantisation of a matrix [R,C], with one scale or one per column.
@@ -50,6 +51,7 @@ class Quantizer : public Module {
   /// Dequantised x. Rows with nonzero `keep` (uint8 [R]) are not quantised.
   /// Throws in evaluation mode before any training pass, as there is no scale yet.
   Var operator()(const Var& x, const Tensor& keep = {}) const;
+  /// False for 0 and 32 bits: x stays as it is.
   bool quantizes() const { return options_.bits >= 1 && options_.bits <= BitTensor::kMostBits; }
   int bits() const { return options_.bits; }
   const Tensor& scale() const { return scale_; }

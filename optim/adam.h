@@ -4,6 +4,8 @@
 
 namespace adj::optim {
 
+/// Options of Adam and AdamW: rate `lr` > 0; `beta1` and `beta2` in [0, 1), decay of the moments; `eps` > 0,
+/// added to the second moment's root; `weight_decay` >= 0. The constructors throw for other values.
 struct AdamOptions {
   double lr = 1e-3;
   double beta1 = 0.9;

@@ -15,6 +15,7 @@ namespace adj::optim {
 /// at capture. If the capture throws, gradients, optimizers and generators are as before the call.
 class CapturedStep {
  public:
+  /// Options of the constructor.
   struct Options {
     bool capture = true;  ///< false: run the function at every call, also on a GPU
   };
@@ -29,6 +30,7 @@ class CapturedStep {
   Tensor operator()();
   /// Drops the captured graph, after a change of tensors or shapes. The next calls run the function again.
   void reset();
+  /// True if the next call replays. False again after reset(), or once a generator of the step is reseeded.
   bool captured() const;
 
  private:

@@ -22,6 +22,7 @@ namespace adj::optim {
 /// numbers. Moving the parameters to another device or dtype throws during this object's lifetime.
 class GradientBuckets {
  public:
+  /// Gets a bucket's number and gradients, which it may change, on the thread of the backward pass.
   using Ready = std::function<void(size_t bucket, Tensor& flat)>;
 
   /// A bucket holds parameters of up to `bytes` together; a larger one has its own bucket. Throws for a
@@ -33,7 +34,7 @@ class GradientBuckets {
   GradientBuckets(const GradientBuckets&) = delete;
   GradientBuckets& operator=(const GradientBuckets&) = delete;
 
-  size_t size() const { return buckets_.size(); }
+  size_t size() const { return buckets_.size(); }  ///< number of buckets
   /// One dimension; there may be zero padding between gradients.
   const Tensor& operator[](size_t bucket) const { return buckets_.at(bucket).flat; }
   /// Call after a backward() that may have skipped parameters: their gradients become zero, so that processes
@@ -43,16 +44,16 @@ class GradientBuckets {
 
  private:
   struct Member {
-    Var parameter;
-    Tensor place;
-    GradientHook hook;
-    bool arrived = false;
+    Var parameter;         ///< a leaf
+    Tensor place;          ///< of its gradient: a view of the bucket's tensor, with the parameter's shape
+    GradientHook hook;     ///< on its gradient
+    bool arrived = false;  ///< in this pass
   };
   struct Bucket {
-    Tensor flat;
-    std::vector<Member> members;
-    size_t arrived = 0;
-    bool told = false;
+    Tensor flat;                  ///< all gradients, one dimension, with zero padding
+    std::vector<Member> members;  ///< last parameter first
+    size_t arrived = 0;           ///< members whose gradients have arrived in this pass
+    bool told = false;            ///< reported in this pass
   };
 
   void lay_out(Bucket& bucket);

@@ -20,7 +20,7 @@ class MetricsFile {
   /// Replaces the file (core/file.h). Throws DataError.
   void flush();
 
-  const std::vector<std::string>& columns() const { return columns_; }
+  const std::vector<std::string>& columns() const { return columns_; }  ///< the names, in order
   /// The rows, concatenated.
   const std::vector<double>& rows() const { return rows_; }
   /// Throws for incomplete rows.

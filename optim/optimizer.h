@@ -11,7 +11,7 @@
 
 namespace adj::optim {
 
-/// Parameters with common options: Kipf's GCN decays only the first layer.
+/// The `parameters` that have common options: Kipf's GCN decays only the first layer.
 template <class Options>
 struct Group {
   std::vector<Var> parameters;
@@ -34,7 +34,7 @@ class Optimizer {
   /// Clears the gradients without a step.
   void zero_grad();
 
-  size_t num_groups() const { return groups_.size(); }
+  size_t num_groups() const { return groups_.size(); }  ///< number of groups, which the constructor got
   /// Rate of the next step: the group's own rate times the factor.
   double learning_rate(size_t group = 0) const { return groups_.at(group).base_rate * factor_; }
   /// Replaces the own rate of every group, or of one. The schedule's factor still applies; without a schedule
@@ -43,7 +43,7 @@ class Optimizer {
   void set_lr(double lr, size_t group);
   /// Scales every group's own rate by `factor`; called by schedules.
   void set_rate_factor(double factor);
-  double rate_factor() const { return factor_; }
+  double rate_factor() const { return factor_; }  ///< 1 without a schedule
   std::vector<Var> parameters() const;
 
   /// Moments, masters, step counts, learning rates and the factor by name. The tensors are the optimizer's
@@ -54,12 +54,12 @@ class Optimizer {
 
  protected:
   struct GroupState {
-    std::vector<Var> parameters;
-    std::vector<kernels::UpdateSlot> slots;  // one per parameter; its gradient is set only during a step
-    double base_rate = 0.0;
-    Tensor base_state;  // base_rate as float64 [1] on the CPU
-    Tensor rate;        // base rate times factor: float64 [1]
-    Tensor steps;       // int64 [1]
+    std::vector<Var> parameters;             ///< on one device, as `rate` and `steps`
+    std::vector<kernels::UpdateSlot> slots;  ///< one per parameter; its gradient is set only during a step
+    double base_rate = 0.0;                  ///< the group's own rate, without the factor
+    Tensor base_state;                       ///< base_rate as float64 [1] on the CPU
+    Tensor rate;                             ///< base rate times factor: float64 [1]
+    Tensor steps;                            ///< finished ones: int64 [1]
   };
 
   Optimizer() = default;

@@ -9,7 +9,7 @@ namespace adj::optim {
 /// function of the epoch, so a resumed run needs no other state.
 using Schedule = std::function<double(int64_t epoch)>;
 
-Schedule constant();
+Schedule constant();  ///< 1 at every epoch
 /// gamma^floor(epoch / every).
 Schedule step_decay(int64_t every, double gamma = 0.1);
 /// From 1 at epoch 0 to 0 at epoch `epochs` along a line, then 0.
@@ -23,6 +23,7 @@ Schedule warm_up(int64_t epochs, Schedule then = constant(), double start = 1.0 
 /// Direction of the metric: lower for a loss, higher for an accuracy.
 enum class Better : uint8_t { lower, higher };
 
+/// Options of Plateau; `better` is the direction of its metric.
 struct PlateauOptions {
   Better better = Better::lower;
   double factor = 0.1;  ///< multiplies the rate, in (0, 1)
@@ -45,6 +46,7 @@ class Plateau {
   /// Call after each epoch; returns the new factor.
   double observe(double metric);
 
+  /// For a checkpoint; `factor` is the current one.
   struct State {
     bool any = false;   ///< there was a finite metric
     double best = 0.0;  ///< the best one
@@ -54,7 +56,7 @@ class Plateau {
     bool operator==(const State&) const = default;
   };
   const State& state() const { return state_; }
-  void set_state(const State& state) { state_ = state; }
+  void set_state(const State& state) { state_ = state; }  ///< continues from it; checks nothing
 
  private:
   PlateauOptions options_;

@@ -4,6 +4,8 @@
 
 namespace adj::optim {
 
+/// Options of SGD: rate `lr` > 0, `momentum` μ in [0, 1), `weight_decay` λ >= 0, and `nesterov` for the
+/// second formula. The constructors throw for other values.
 struct SGDOptions {
   double lr = 0.01;
   double momentum = 0.0;

@@ -16,11 +16,11 @@ class Run;
 /// Nodes of one training step, and what the model runs on: a graph (whole or part), or one block per layer.
 struct NodeBatch {
   Graph graph;
-  std::span<const Block> blocks;
-  Features x;          ///< of the graph's nodes, or of the first block's sources
-  Tensor y = {};       ///< labels by row of the output
-  Tensor index = {};   ///< rows to train on; absent: all
-  Tensor weight = {};  ///< float32, loss weight of each of them; absent: all equal
+  std::span<const Block> blocks;  ///< one per layer, of the loader's batch; empty: `graph`
+  Features x;                     ///< of the graph's nodes, or of the first block's sources
+  Tensor y = {};                  ///< labels by row of the output
+  Tensor index = {};              ///< rows to train on; absent: all
+  Tensor weight = {};             ///< float32, loss weight of each of them; absent: all equal
 
   /// [rows, outputs] of the model, in its mode.
   Var forward(models::NodeModel& model) const { return blocks.empty() ? model(graph, x) : model(blocks, x); }

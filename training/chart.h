@@ -8,13 +8,16 @@
 
 namespace adj::training {
 
+/// An axis from `low` to `high`, labelled with its `name`; `logarithmic`: equal factors have equal lengths.
 struct Axis {
   std::string name = {};
   double low = 0.0, high = 1.0;  ///< low < high; 0 < low where it is logarithmic
   bool logarithmic = false;
 };
 
+/// `points` (x, y), joined in order if `form` has a line. A logarithmic axis leaves out those not above 0.
 struct Series {
+  /// A line, a pale one, one with dots; or only marks.
   enum class Form { line, faint, marked, dots, diamonds };
   std::string name = {};  ///< in the legend; empty: not in it
   std::string color;      ///< "#4477aa"
@@ -23,6 +26,7 @@ struct Series {
   bool right = false;  ///< by the right axis
 };
 
+/// `series` over the axis `x`, by the axis `left` or, if present, `right`, under a `title`.
 struct Chart {
   std::string title;
   Axis x = {}, left = {};

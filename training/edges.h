@@ -8,7 +8,7 @@
 
 namespace adj::training {
 
-/// Options of a program whose model predicts the labels of edges.
+/// Options of a program whose model predicts the labels of edges. `neighbor`: its only loader, never null.
 struct EdgeOptions {
   std::shared_ptr<NeighborLoading> neighbor = std::make_shared<NeighborLoading>();
 

@@ -39,7 +39,8 @@ template <class Source>
 class PullIterator {
  public:
   explicit PullIterator(Source& source) : source_(&source), item_(source.next()) {}
-  auto& operator*() const { return *item_; }
+  auto& operator*() const { return *item_; }  ///< the current item
+  /// Pulls the next item.
   PullIterator& operator++() {
     item_ = source_->next();
     return *this;
@@ -79,8 +80,8 @@ class Epoch {
     return mean;
   }
 
-  PullIterator<Pass<Batch>> begin() { return PullIterator(*pass_); }
-  std::default_sentinel_t end() const { return {}; }
+  PullIterator<Pass<Batch>> begin() { return PullIterator(*pass_); }  ///< call once
+  std::default_sentinel_t end() const { return {}; }                  ///< after the last batch
 
  private:
   int64_t done_;

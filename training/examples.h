@@ -35,25 +35,25 @@ std::string usual_metric(const std::string& wanted, Task task);
 
 /// Labelled examples of a training (nodes for most programs) and their splits.
 struct Examples {
-  std::string things = "nodes";  ///< in messages
-  std::string task;              ///< in checkpoints: "node_class"
-  Labels labels = Labels::classes;
-  int64_t outputs = 0;  ///< model outputs per example: classes, or columns of labels
-  Tensor y;             ///< by example
-  int64_t unlabelled = 0;
-  std::vector<Split> splits;   ///< of example indices, at least one
-  bool splits_in_file = true;  ///< else drawn from the seed
+  std::string things = "nodes";     ///< in messages
+  std::string task;                 ///< in checkpoints: "node_class"
+  Labels labels = Labels::classes;  ///< kind of `y`
+  int64_t outputs = 0;              ///< model outputs per example: classes, or columns of labels
+  Tensor y;                         ///< by example
+  int64_t unlabelled = 0;           ///< examples without any label, in no split
+  std::vector<Split> splits;        ///< of example indices, at least one
+  bool splits_in_file = true;       ///< else drawn from the seed
   /// Splits are cross-validation folds, one per run; the validation examples are also the test examples.
   bool cross_validated = false;
   std::string auto_metric = "auto";        ///< metric for --metric auto
   Tensor train = {}, val = {}, test = {};  ///< the split in use
   EdgeIndex pairs = {};                    ///< for links: their node pairs
 
-  int64_t size() const { return y.size(0); }
-  void use_split(size_t k);
+  int64_t size() const { return y.size(0); }  ///< with unlabelled ones
+  void use_split(size_t k);  ///< sets train, val and test; throws adj::Error without a split `k`
   /// "splits/val", "splits/3/test": name of a part of split `k` in messages.
   std::string place(size_t k, const std::string& part) const;
-  Examples to(Device device) const;
+  Examples to(Device device) const;  ///< a copy whose tensors are on the device
 };
 
 /// The nodes of a dataset read from `file`, with its labels and splits. Throws DataError if it has none or is

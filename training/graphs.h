@@ -12,7 +12,7 @@ namespace adj::training {
 
 /// Options of a program whose model takes graphs.
 struct GraphOptions {
-  int64_t folds = 10;
+  int64_t folds = 10;       ///< of cross-validation, for a file without splits
   int64_t iterations = 50;  ///< steps per epoch; 0: one pass over the graphs
 
   /// Adds these options to a program's, with the defaults of Xu et al. 2019.

@@ -33,9 +33,9 @@ Projection principal_plane(const Tensor& rows);
 /// What a report shows of the last run's model.
 struct Insight {
   std::vector<ColumnImportance> importance;  ///< on the test examples; or else why there is none:
-  std::string no_importance;
-  Projection embeddings;  ///< of `nodes`; empty for a model without
-  std::vector<int32_t> nodes;
+  std::string no_importance;                 ///< in a sentence; else empty
+  Projection embeddings;                     ///< of `nodes`; empty for a model without
+  std::vector<int32_t> nodes;                ///< at most 2000, evenly spaced
 };
 
 }  // namespace adj::training

@@ -8,7 +8,7 @@
 
 namespace adj::training {
 
-/// Options of a program whose model scores pairs of nodes.
+/// Options of a program whose model scores pairs of nodes. `neighbor`: its only loader, never null.
 struct LinkOptions {
   double val = 0.05, test = 0.1;  ///< shares of the connected pairs
   int64_t negatives = 1;          ///< drawn per training pair, every epoch

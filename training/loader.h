@@ -52,7 +52,7 @@ class NeighborLoading : public LoaderChoice {
 /// --fanouts, as "15,10,5". Throws UsageError.
 std::vector<int64_t> fanouts_of(const std::string& text);
 
-std::shared_ptr<LoaderChoice> neighbor_loader();
+std::shared_ptr<LoaderChoice> neighbor_loader();  ///< a NeighborLoading
 /// METIS clusters (Cluster-GCN, Chiang et al. 2019).
 std::shared_ptr<LoaderChoice> cluster_loader();
 /// Random subgraphs (GraphSAINT, Zeng et al. 2020).

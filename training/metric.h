@@ -12,11 +12,11 @@ namespace adj::training {
 
 /// A quality measure of a model's outputs.
 struct Metric {
-  std::string option;  ///< in --metric and --json: "accuracy"
-  std::string name;    ///< in messages: "ROC-AUC"
-  std::string column;  ///< in files, of letters, digits and _: "auc"
-  bool higher_is_better;
-  double low, high;  ///< its bounds
+  std::string option;     ///< in --metric and --json: "accuracy"
+  std::string name;       ///< in messages: "ROC-AUC"
+  std::string column;     ///< in files, of letters, digits and _: "auc"
+  bool higher_is_better;  ///< false: it measures errors
+  double low, high;       ///< its bounds
   /// Value for outputs [E, T] and labels, over the examples of `index`.
   std::function<double(const Tensor& output, const Tensor& y, const Tensor& index)> measure;
 

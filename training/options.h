@@ -28,8 +28,9 @@ constexpr auto names_of(AggregationMethod) { return std::array{"auto", "reduce",
 
 /// Criterion of early stopping: the validation metric, or metric and loss.
 enum class PatienceOn : uint8_t { metric, either };
-constexpr auto names_of(PatienceOn) { return std::array{"metric", "either"}; }
+constexpr auto names_of(PatienceOn) { return std::array{"metric", "either"}; }  ///< on command lines
 
+/// optim::Adam, optim::AdamW or optim::SGD.
 enum class OptimizerKind : uint8_t { adam, adamw, sgd };
 constexpr auto names_of(OptimizerKind) { return std::array{"adam", "adamw", "sgd"}; }
 
@@ -50,7 +51,8 @@ constexpr auto names_of(FeaturePlace) { return std::array{"device", "host", "fil
 enum class EdgeUse : uint8_t { use, ignore, error, attribute };
 constexpr auto names_of(EdgeUse) { return std::array{"use", "ignore", "error", "attribute"}; }
 
-/// The dataset and the preparation of its features.
+/// The dataset and the preparation of its features. `metric`: for the best epoch; "auto": by the labels.
+/// `edge_weights`, `edge_attributes`: use of edges/weight and edges/attr. `aggregation` is for `inductive`.
 struct DataOptions {
   std::string path;         ///< empty: the embedded demo dataset
   std::string split = "0";  ///< a number, or "all": run r trains on split r
@@ -61,45 +63,47 @@ struct DataOptions {
   AggregationMethod aggregation = AggregationMethod::automatic;
   EdgeUse edge_weights = EdgeUse::use, edge_attributes = EdgeUse::use;
 
-  void check() const;
+  void check() const;  ///< throws UsageError for values out of range or in conflict
 };
 
 /// Device and numerics.
 struct ExecutionOptions {
-  std::string device = "cpu";
-  models::Precision precision = models::Precision::float32;
-  SparseKernels kernels = SparseKernels::automatic;
-  std::string cuts;     ///< file of tensor-core cuts; empty: none
-  int64_t threads = 0;  ///< 0: all cores
-  bool no_capture = false;
-  bool explain = false;
+  std::string device = "cpu";                                ///< or "cuda", "cuda:1"
+  models::Precision precision = models::Precision::float32;  ///< of storage and matrix products
+  SparseKernels kernels = SparseKernels::automatic;          ///< of sparse products and attention
+  std::string cuts;                                          ///< file of tensor-core cuts; empty: none
+  int64_t threads = 0;                                       ///< 0: all cores
+  bool no_capture = false;                                   ///< launch each kernel, no CUDA graph per step
+  bool explain = false;                                      ///< print the kernels at the end, and why
 
   /// dtype of features and parameters.
   DType dtype() const { return precision == models::Precision::bfloat16 ? DType::bf16 : DType::f32; }
   /// Sets threads and explanations for the process, precision and sparse kernels for the calling thread
   /// (ComputeContext).
   void apply() const;
-  void check(const Options& all) const;
+  void check(const Options& all) const;  ///< throws UsageError if `kernels` or `cuts` conflict with others
 };
 
-/// Optimizer, epochs and repetitions.
+/// Optimizer, epochs and repetitions: an `optimizer` with rate `lr` times the factor of `schedule`, an L2
+/// penalty `weight_decay` (decoupled for adamw) on parameters that Model::decays(), stopping by
+/// `patience_on`.
 struct RunOptions {
   int64_t epochs = 200;
   double lr = 0.01;
   double weight_decay = 5e-4;
   std::string class_weights = "none";  ///< ClassWeights
-  int64_t seed = 0;
-  int64_t runs = 1;      ///< with seeds seed, seed + 1, …
-  int64_t patience = 0;  ///< 0: never stop early
+  int64_t seed = 0;                    ///< of initial weights, dropout and draws
+  int64_t runs = 1;                    ///< with seeds seed, seed + 1, …
+  int64_t patience = 0;                ///< 0: never stop early
   PatienceOn patience_on = PatienceOn::metric;
-  int64_t eval_every = 1;
+  int64_t eval_every = 1;  ///< epochs from one validation to the next
   OptimizerKind optimizer = OptimizerKind::adam;
   double momentum = 0.9;  ///< of SGD
   ScheduleKind schedule = ScheduleKind::none;
-  int64_t lr_step = 50;  ///< epochs of a step
-  double lr_gamma = 0.1;
-  int64_t warm_up = 0;   ///< epochs of a linear warm-up before the schedule
-  int64_t lr_halve = 0;  ///< without a schedule: epochs between halvings of the rate; 0: never
+  int64_t lr_step = 50;   ///< epochs of a step
+  double lr_gamma = 0.1;  ///< factor of a step
+  int64_t warm_up = 0;    ///< epochs of a linear warm-up before the schedule
+  int64_t lr_halve = 0;   ///< without a schedule: epochs between halvings of the rate; 0: never
 
   /// Null if the rate is constant.
   optim::Schedule make_schedule() const;
@@ -107,18 +111,19 @@ struct RunOptions {
   bool spans_epochs() const { return schedule == ScheduleKind::cosine || schedule == ScheduleKind::linear; }
 };
 
-/// Output files and reports.
+/// Output files and reports; an empty path is for none. `metrics`: losses and metric by epoch; `predict`:
+/// predictions; `plot`: curves, SVG; `checkpoint`: the training's state; `resume`: one to continue from.
 struct OutputOptions {
-  bool class_scores = false;  ///< precision, recall and F1 per class
-  bool json = false, quiet = false;
-  bool escape_formulas = false;  ///< of predictions in CSV
+  bool class_scores = false;         ///< precision, recall and F1 per class
+  bool json = false, quiet = false;  ///< a JSON object at the end; no progress
+  bool escape_formulas = false;      ///< of predictions in CSV
   std::string metrics, predict, plot, checkpoint, resume;
-  int64_t checkpoint_every = 10;
-  std::string report;          ///< an HTML report (training/report.h)
-  std::string tensorboard;     ///< folder of events; of several runs a folder run-R in it for each
-  bool profile = false;        ///< time and memory by op
-  std::string trace, run_dir;  ///< trace file; folder for all outputs
-  std::string config;          ///< file of options
+  int64_t checkpoint_every = 10;  ///< epochs; one is also written at the end
+  std::string report;             ///< an HTML report (training/report.h)
+  std::string tensorboard;        ///< folder of events; of several runs a folder run-R in it for each
+  bool profile = false;           ///< time and memory by op
+  std::string trace, run_dir;     ///< trace file; folder for all outputs
+  std::string config;             ///< file of options
 
   /// Places metrics, checkpoint, report, events and trace in --run-dir unless an option names another place.
   void use_run_folder();
@@ -140,12 +145,12 @@ struct BatchOptions {
   std::string cached_rows =
       "0";  ///< rows of host or file features cached on the device: a number, or a share "20%"
 
-  std::vector<std::string> loader_names() const;
+  std::vector<std::string> loader_names() const;  ///< of `loaders`, in their order
   /// The loader of that name; null for "none".
   std::shared_ptr<LoaderChoice> chosen() const;
   /// Throws UsageError unless `workers` is "auto" or 0 to kMaxThreads.
   int num_workers(const std::string& device) const;
-  OptionList features_list();
+  OptionList features_list();  ///< --features and --cached-rows, bound to this object
   /// Options of layer-wise evaluation and the location of features.
   OptionList layers_list(const std::string& things);
   /// Throws UsageError if the location of features conflicts with the evaluation or the device.
@@ -153,12 +158,13 @@ struct BatchOptions {
 };
 
 /// All options of a training program, with its defaults; a command line sets them. Settings result from them.
+/// groups() has `data`, `compute`, `model`, `run`, `output` and `batches` by the headings of --help.
 struct Options {
   /// With the defaults of the family's first model.
   Options(models::ModelFamily family, std::string summary);
 
-  models::ModelFamily family;
-  std::string summary;  ///< one line for --help
+  models::ModelFamily family;  ///< of the models that it trains
+  std::string summary;         ///< one line for --help
   DataOptions data;
   ExecutionOptions compute;
   models::ModelOptions model;
@@ -173,10 +179,11 @@ struct Options {
   std::string metric_help =
       "accuracy or f1 for classes (auto: accuracy), for two classes also auc (auto), pr-auc, "
       "recall@precision=0.9, recall@50 or precision@50 with any number, auc, pr-auc or f1 for several labels "
-      "(auto: auc), r2 or mae for regression (auto: r2)";
+      "(auto: auc), r2 or mae for regression (auto: r2)";  ///< the values of --metric
 
   const std::string& program() const { return family.program; }  ///< "train_gcn"
 
+  /// The `options` under a heading of --help, `name`.
   struct Group {
     std::string name;
     OptionList options;

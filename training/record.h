@@ -9,13 +9,15 @@
 
 namespace adj::training {
 
-/// Results of one epoch, counted from 1.
+/// Results of one epoch, counted from 1, of `run`, counted from 0. `train_loss` is the mean over its batches
+/// in training mode; `val_loss` and `val_metric` are of the weights after it, in evaluation mode.
 struct EpochRecord {
   int64_t run, epoch;
   double train_loss, val_loss, val_metric;
 };
 
-/// Results of one run, with the weights of its best validation epoch (train_loss: of its last epoch).
+/// Results of one run, with the weights of its best validation epoch `best_epoch` (train_loss: of its last
+/// epoch). `val_metric` and `test_metric` are values of LearningTask::metric, `test_loss` is the Objective's.
 struct RunResult {
   double train_loss, val_metric, test_metric;
   double test_auc;  ///< NaN unless there are two classes

@@ -23,18 +23,18 @@ using ReportRows = std::vector<std::pair<std::string, std::string>>;  ///< "devi
 
 /// Contents of a training's HTML page; empty parts are omitted.
 struct Report {
-  std::string title;
-  ReportRows facts = {}, data = {}, options = {};
-  std::vector<Chart> charts = {};
+  std::string title;                               ///< of the page, and its heading
+  ReportRows facts = {}, data = {}, options = {};  ///< tables of the run, the dataset and all options
+  std::vector<Chart> charts = {};                  ///< of the training
   /// Columns of features, and how much the metric falls when each is shuffled; or why that is not known.
   std::vector<std::pair<std::string, double>> importance = {};
-  std::string no_importance = {};
-  std::optional<Chart> embeddings = {};
-  std::string scored = {};  ///< the examples of `classes` and `degrees`, in a sentence
-  std::optional<ClassReport> classes = {};
-  std::string metric = {};  ///< the metric of `degrees`
-  std::vector<DegreeScore> degrees = {};
-  std::vector<ProfileRow> profile = {};
+  std::string no_importance = {};           ///< why, in a sentence; else empty
+  std::optional<Chart> embeddings = {};     ///< of nodes: embedding_chart()
+  std::string scored = {};                  ///< the examples of `classes` and `degrees`, in a sentence
+  std::optional<ClassReport> classes = {};  ///< absent for numbers and links
+  std::string metric = {};                  ///< the metric of `degrees`
+  std::vector<DegreeScore> degrees = {};    ///< for models of nodes
+  std::vector<ProfileRow> profile = {};     ///< with --profile
 };
 
 /// A self-contained HTML page, without external scripts, styles, fonts or images. Follows the system's light

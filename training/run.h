@@ -69,8 +69,8 @@ class Run {
   const LearningTask& task() const { return task_; }
   /// With the run's split selected.
   const Examples& examples() const { return examples_; }
-  const Objective& objective() const { return objective_; }
-  uint64_t seed() const { return static_cast<uint64_t>(settings_.run.seed + run_); }
+  const Objective& objective() const { return objective_; }                           ///< of the run's split
+  uint64_t seed() const { return static_cast<uint64_t>(settings_.run.seed + run_); }  ///< of this run
   /// Completed epochs of this run.
   int64_t epoch() const { return epoch_; }
   /// Threads that prepare batches.
@@ -80,6 +80,7 @@ class Run {
     return {
         .batch_size = settings_.batches.batch_size, .shuffle = true, .seed = seed(), .workers = workers()};
   }
+  /// All nodes in order, --batch-size at a time, for a layer-wise evaluation.
   LoaderOptions layer_wise() const {
     return {.batch_size = settings_.batches.batch_size, .workers = workers()};
   }
@@ -158,8 +159,8 @@ class RemainingEpochs {
  public:
   RemainingEpochs(Run& run, Batches<Batch>& batches) : run_(run), batches_(batches) {}
 
-  PullIterator<RemainingEpochs> begin() { return PullIterator(*this); }
-  std::default_sentinel_t end() const { return {}; }
+  PullIterator<RemainingEpochs> begin() { return PullIterator(*this); }  ///< call once
+  std::default_sentinel_t end() const { return {}; }                     ///< after the last epoch
   /// Ends the epoch before, if any; null after the last.
   Epoch<Batch>* next() {
     if (epoch_) {

@@ -9,7 +9,7 @@ namespace adj::training {
 
 /// The options of a training as read: complete, in range and constant from then on.
 struct Settings : Options {
-  using Texts = std::map<std::string, std::string>;
+  using Texts = std::map<std::string, std::string>;  ///< values by the options' names: "weight-decay"
 
   /// `usual`: the program's defaults as text; empty without a command line. Throws UsageError for options
   /// that are out of range or conflict.
@@ -21,7 +21,7 @@ struct Settings : Options {
   Texts identity = {};             ///< of those that affect the result: a checkpoint must match them
   /// Those of model and training, for --json: "weight_decay" and its value.
   std::vector<std::pair<std::string, std::string>> hyperparameters = {};
-  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();  ///< of --json's wall_s
 
   /// Whether an option whose value is `text` differs from the program's default. False without a command
   /// line.

@@ -6,6 +6,7 @@
 
 namespace adj::training {
 
+/// Seconds from `start` until now.
 inline double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -17,7 +18,7 @@ class Stopwatch {
     begin_ = std::chrono::steady_clock::now();
     epochs_ = 0;
   }
-  void count() { ++epochs_; }
+  void count() { ++epochs_; }  ///< one more epoch since start()
   /// Milliseconds per epoch since start().
   double stop(Device device) const {
     synchronize(device);

@@ -25,14 +25,14 @@ struct LearningTask {
   Features features;                          ///< on the device; absent if --features places them elsewhere
   std::shared_ptr<const FeatureStore> store;  ///< for batches; null without a loader
   models::Preprocessing preprocessing;        ///< as applied to the features
-  ClassWeights class_weights;
-  Examples examples;             ///< on the device, with the first split selected
-  std::vector<Metric> reported;  ///< the program's own metrics, if any
-  Metric metric;                 ///< selects the best epoch
-  std::vector<size_t> splits;    ///< run r trains on splits[r % size]
-  int64_t runs;                  ///< --runs, or one for each of several splits
-  int64_t num_features;
-  std::string fingerprint;           ///< of the data, if a checkpoint is read or written
+  ClassWeights class_weights;                 ///< of --class-weights; fitted to each run's split
+  Examples examples;                          ///< on the device, with the first split selected
+  std::vector<Metric> reported;               ///< the program's own metrics, if any
+  Metric metric;                              ///< selects the best epoch
+  std::vector<size_t> splits;                 ///< run r trains on splits[r % size]
+  int64_t runs;                               ///< --runs, or one for each of several splits
+  int64_t num_features;                       ///< columns, wherever the features are
+  std::string fingerprint;                    ///< of the data, if a checkpoint is read or written
   std::string graph;                 ///< fingerprint of the graph that learned node features belong to
   std::optional<EdgeList> edges;     ///< for inductive training
   std::shared_ptr<StoredCuts> cuts;  ///< null without --cuts

@@ -28,7 +28,7 @@ class TensorBoard {
   explicit TensorBoard(const std::string& folder);
   /// Values by tag ("loss/train") at `step`. Throws DataError where they cannot be written.
   void add(int64_t step, const std::vector<std::pair<std::string, double>>& scalars);
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return path_; }  ///< the event file's
 
  private:
   void write(std::string_view event);

@@ -62,13 +62,13 @@ class TrainingState {
 
  private:
   struct Part {
-    std::function<void(Checkpoint&)> save;
-    std::function<void(const Checkpoint&)> load;
+    std::function<void(Checkpoint&)> save;        ///< as in add()
+    std::function<void(const Checkpoint&)> load;  ///< likewise
   };
 
   struct Required {
-    std::string fact, value;
-    std::function<std::string(const Checkpoint&)> otherwise;
+    std::string fact, value;                                  ///< as in require()
+    std::function<std::string(const Checkpoint&)> otherwise;  ///< likewise; may be absent
   };
 
   /// Registers `name` as the prefix of a part in the checkpoint.

@@ -11,11 +11,11 @@ namespace adj {
 /// Columns that the user chose: a name of the header, or a number from 1. Empty: the names decide, or the
 /// first two columns.
 struct EdgeColumnNames {
-  std::string source = {}, target = {};
-  std::string weight = {};  ///< "none": no weights, whatever the columns are called
-  std::string label = {};   ///< of edge labels; empty: none, whatever the columns are called
+  std::string source = {}, target = {};  ///< ids of nodes; both or neither
+  std::string weight = {};               ///< "none": no weights, whatever the columns are called
+  std::string label = {};                ///< of edge labels; empty: none, whatever the columns are called
 
-  bool weighted() const { return !weight.empty() && weight != "none"; }
+  bool weighted() const { return !weight.empty() && weight != "none"; }  ///< a column is chosen
 };
 
 /// Columns of an edge list, from 0.
@@ -24,15 +24,15 @@ struct EdgeColumns {
   /// and tail, …); `alike`: names that differ in a 1 and 2, or in single letters; `rest`: two columns remain
   /// after those of other purposes; `chosen`: by the user; `first`: the first two; `none`: neither.
   enum class Rule : uint8_t { none, first, rest, alike, known, chosen };
-  Rule rule = Rule::none;
-  int64_t source = 0, target = 1;
-  int64_t weight = -1;    ///< -1: none
-  int64_t label = -1;     ///< -1: none
-  int64_t relation = -1;  ///< column whose name says that edges are of several kinds; -1: none
+  Rule rule = Rule::none;          ///< how source and target were found
+  int64_t source = 0, target = 1;  ///< ids of nodes
+  int64_t weight = -1;             ///< -1: none
+  int64_t label = -1;              ///< -1: none
+  int64_t relation = -1;           ///< column whose name says that edges are of several kinds; -1: none
   /// True if the names say that sources and targets are different things: userId and movieId.
   bool two_kinds = false;
 
-  /// "edges from Source to Target; weight from Weight; passed over: Id, Type", with "column 3" for columns
+  /// "edges from Source to Target; weights from Weight; passed over: Id, Type", with "column 3" for columns
   /// without a name. Empty for two columns, source and target in this order.
   std::string str(std::span<const std::string> names, int64_t columns) const;
 };

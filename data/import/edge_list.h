@@ -16,26 +16,26 @@ enum class MissingIds : uint8_t { fail, drop, keep };
 /// What a file of edges is: a list of them; lists of neighbours, a node and its neighbours in each line; or a
 /// square matrix, whose entry in row i and column j is the edge from node i to node j, and 0 is none.
 enum class EdgeLayout : uint8_t { list, neighbors, matrix };
-constexpr auto names_of(EdgeLayout) { return std::array{"list", "neighbors", "matrix"}; }
+constexpr auto names_of(EdgeLayout) { return std::array{"list", "neighbors", "matrix"}; }  ///< for options
 
 /// Options for reading an edge list.
 struct EdgeListOptions {
-  EdgeLayout layout = EdgeLayout::list;
-  std::string variable = {};  ///< the matrix in a file of several
+  EdgeLayout layout = EdgeLayout::list;  ///< of the file
+  std::string variable = {};             ///< the matrix in a file of several
   /// Default: integers if the ids of the first edge are, else names.
   std::optional<NodeIds::Kind> ids = {};
-  int64_t nodes = 0;  ///< for numeric ids: minimum number of nodes
-  Header header = Header::find_out;
-  TextFormat text = {};  ///< of all text files
+  int64_t nodes = 0;                 ///< for numeric ids: minimum number of nodes
+  Header header = Header::find_out;  ///< of the list; NodeFiles::headers of the others
+  TextFormat text = {};              ///< of all text files
   /// Of a Matrix Market file only `weight` "none" means something: its values are ignored.
   EdgeColumnNames columns = {};
-  MissingIds missing_ids = MissingIds::fail;
-  bool undirected = false;  ///< treat edges as undirected: append reverses
-  bool coalesce = false;    ///< merge equal edges, adding weights
-  bool drop_self_loops = false;
+  MissingIds missing_ids = MissingIds::fail;  ///< in columns of ids
+  bool undirected = false;                    ///< treat edges as undirected: append reverses
+  bool coalesce = false;                      ///< merge equal edges, adding weights
+  bool drop_self_loops = false;               ///< leave out edges from a node to itself
   /// With columns.label. edge_class: any text, classes in ascending order; edge_regression: numbers.
   Task edge_task = Task::edge_class;
-  NodeFiles node_files = {};
+  NodeFiles node_files = {};  ///< features, labels and splits of the nodes
 };
 
 /// Imports an edge list, plain or gzip: one edge per line, its fields separated by tab, semicolon, comma or

@@ -11,11 +11,11 @@
 
 namespace adj {
 
-/// The text between two fields: any of 1 to 15 bytes, or `blanks`: runs of blanks and tabs, ignoring those at
-/// a line's ends.
+/// The text between two fields: any of 1 to 15 bytes, as `comma`, `semicolon` and `tab`, or `blanks`: runs of
+/// blanks and tabs, ignoring those at a line's ends.
 class Separator {
  public:
-  static constexpr size_t kLongest = 15;
+  static constexpr size_t kLongest = 15;  ///< in bytes
   static const Separator comma, semicolon, tab, blanks;
 
   /// `text` has at most kLongest bytes; none mean blanks.
@@ -107,9 +107,9 @@ class FieldCursor {
 /// and digits only; a floating number must be finite, and underflow becomes 0. With a decimal comma, a point
 /// is in no number.
 std::optional<int64_t> integer_in(std::string_view text);
-std::optional<int32_t> int32_in(std::string_view text);
-std::optional<float> float_in(std::string_view text, Decimal decimal = Decimal::point);
-std::optional<double> double_in(std::string_view text);
+std::optional<int32_t> int32_in(std::string_view text);                                  ///< within 32 bits
+std::optional<float> float_in(std::string_view text, Decimal decimal = Decimal::point);  ///< within float32
+std::optional<double> double_in(std::string_view text);  ///< with a decimal point
 /// True for a missing value: empty, two quotes (as pandas writes an empty row), "nan", "na", "n/a", "null",
 /// "none" or "?", in any case, or `\\N`, as databases write it.
 bool is_missing(std::string_view text);

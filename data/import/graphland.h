@@ -12,9 +12,9 @@ namespace adj {
 struct GraphLandOptions {
   /// RL: 10/10/80 % at random, RH: 50/25/25 % at random, TH: by time; THI: TH on growing graphs (inductive).
   enum class Split : uint8_t { RL, RH, TH, THI };
-  Split split = Split::RL;
+  Split split = Split::RL;                  ///< which of the folder's
   std::optional<RandomSplits> random = {};  ///< instead; transforms are fitted by the first
-  ColumnTransform numerical = ColumnTransform::quantile_normal;
+  ColumnTransform numerical = ColumnTransform::quantile_normal;  ///< for numerical columns
   /// For fraction columns, 0 to 1. Default: quantile_normal for folders named artnet-views and avazu-ctr,
   /// else none.
   std::optional<ColumnTransform> fraction = {};
@@ -22,8 +22,8 @@ struct GraphLandOptions {
   /// 1 for the greater. Otherwise the numbers are unchanged.
   bool one_hot = true;
   ColumnTransform target = ColumnTransform::standard;  ///< for regression, fitted to the training nodes
-  Imputation numerical_imputation = Imputation::most_frequent;
-  Imputation fraction_imputation = Imputation::most_frequent;
+  Imputation numerical_imputation = Imputation::most_frequent;  ///< in numerical columns
+  Imputation fraction_imputation = Imputation::most_frequent;   ///< in fraction columns
   bool undirected = true;  ///< both directions of every edge, duplicates merged
 };
 std::string_view name_of(GraphLandOptions::Split split);

@@ -17,6 +17,7 @@ class GrowingRows {
  public:
   int64_t size() const { return size_; }
 
+  /// Copies them to the end.
   void append(std::span<const T> values) {
     while (!values.empty()) {
       if (pieces_.empty() || pieces_.back().used == pieces_.back().room) add_piece(values.size());
@@ -61,8 +62,8 @@ class GrowingRows {
 
  private:
   struct Piece {
-    std::unique_ptr<T[]> values;
-    size_t room = 0, used = 0;
+    std::unique_ptr<T[]> values;  ///< [room]
+    size_t room = 0, used = 0;    ///< numbers of values: allocated, and appended
   };
   // From 32 MiB on the system's allocator returns freed memory at once.
   static constexpr size_t kFirst = size_t{1} << 14, kLast = size_t{1} << 26;  // in bytes

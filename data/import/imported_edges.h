@@ -9,7 +9,7 @@ namespace adj {
 
 /// What a list says of an edge besides its nodes.
 struct EdgeValues {
-  float weight = 1.0f;
+  float weight = 1.0f;                                     ///< 1: none
   int32_t label = -1;                                      ///< number of a text (LabelTexts); -1: none
   float target = std::numeric_limits<float>::quiet_NaN();  ///< NaN: none
 };
@@ -17,7 +17,7 @@ struct EdgeValues {
 /// Edge collector of the importers: one append per edge, then the graph.
 class ImportedEdges {
  public:
-  static constexpr int64_t kMost = (int64_t{1} << 31) - 2;
+  static constexpr int64_t kMost = (int64_t{1} << 31) - 2;  ///< maximum number of edges
 
   /// `labels`: edge_class or edge_regression; none: edges have no labels.
   ImportedEdges(bool weighted, bool drop_self_loops, Task labels = Task::none)
@@ -33,7 +33,7 @@ class ImportedEdges {
   /// other edge may have these nodes.
   void forget_first() { forgotten_ = true; }
   /// The graph in list order, followed, if requested, by the reverses of all edges except self-loops. Leaves
-  /// this empty. Throws DataError "FILE: …" for kMost or more edges, or if summed weights of equal edges
+  /// this empty. Throws DataError "FILE: …" for more than kMost edges, or if summed weights of equal edges
   /// overflow float32.
   Graph graph(const std::string& file, const NodeIds& ids, bool undirected, bool coalesced);
   /// After an uncoalesced graph(), the labels of its edges: numbers of texts, int32 [M], or targets, float32
@@ -57,7 +57,8 @@ struct MatrixMarket {
   int64_t nodes = 0;
   bool symmetric = false;
 };
-bool is_matrix_market(std::string_view first_line);
+bool is_matrix_market(std::string_view first_line);  ///< whether it is the format's banner, in any case
+/// Reads it as import_edge_list() does. Of the options only `columns.weight` and `drop_self_loops` count.
 MatrixMarket read_matrix_market(TextSource& source, const EdgeListOptions& options);
 
 }  // namespace adj

@@ -11,6 +11,7 @@ namespace adj {
 
 /// Classes of labels that are texts.
 struct LabelClasses {
+  /// What the labels are compared as; integers may have any number of digits.
   enum class Order : uint8_t { integers, numbers, text };
   Order order = Order::integers;   ///< numeric if all labels are numbers, else of their bytes
   std::vector<std::string> names;  ///< in ascending order; of equal numbers ("1", "01") one
@@ -31,7 +32,7 @@ class LabelTexts {
 
   /// The text's number; -1: missing.
   int32_t add(std::string_view field);
-  const std::vector<const std::string*>& texts() const { return texts_; }
+  const std::vector<const std::string*>& texts() const { return texts_; }  ///< by number; owned here
   /// "; 3 lines taken as unlabelled: 2 of "NA", 1 of "-1"".
   std::string note() const;
 

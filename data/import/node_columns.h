@@ -22,12 +22,12 @@ struct NodeColumnNames {
 
 /// Columns of a table of nodes, from 0.
 struct NodeColumns {
-  int64_t id = 0;      ///< -1: rows have no id
-  int64_t label = -1;  ///< -1: none
-  std::vector<int64_t> features;
+  int64_t id = 0;                 ///< -1: rows have no id
+  int64_t label = -1;             ///< -1: none
+  std::vector<int64_t> features;  ///< as chosen, else ascending
   /// train_mask, val_mask and test_mask, no features unless they are chosen; -1: not all of them are there.
   std::array<int64_t, 3> masks{-1, -1, -1};
-  bool has_masks() const { return masks[0] >= 0; }
+  bool has_masks() const { return masks[0] >= 0; }  ///< all three
 };
 
 /// Finds them in a table of `columns` columns by their names, which may be empty. By name id, node and

@@ -61,7 +61,7 @@ struct NodeFiles {
   std::optional<RandomSplits> split = {};  ///< instead of the three files
   /// Instead of both: column of `features` with the part of each node (split_by_column).
   std::string split_column = {};
-  Header headers = Header::find_out;
+  Header headers = Header::find_out;  ///< of each of the files
 };
 
 /// Adds the nodes of the table of features that are in no edge, with a note about them. Throws DataError if

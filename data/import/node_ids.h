@@ -16,6 +16,7 @@ std::optional<int64_t> integer_id(std::string_view text);
 /// Maps node ids in files to the numbers 0 … N - 1, in order of first appearance.
 class NodeIds {
  public:
+  /// What ids are.
   enum class Kind : uint8_t {
     integers,  ///< any 64-bit integers
     names,     ///< any text
@@ -26,8 +27,8 @@ class NodeIds {
 
   explicit NodeIds(Kind kind) : kind_(kind) {}
 
-  Kind kind() const { return kind_; }
-  int64_t size() const { return size_; }
+  Kind kind() const { return kind_; }     ///< of all ids
+  int64_t size() const { return size_; }  ///< number of nodes so far
   /// The number of an id, added if new; -1 if there are kMost nodes already. For `numbers`, ids must be from
   /// 0 to kMost - 1.
   int32_t add(int64_t id);

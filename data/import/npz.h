@@ -22,7 +22,7 @@ namespace adj {
 /// -1 means any extent. Single thread.
 class NpzReader {
  public:
-  static NpzReader open(const std::string& path);
+  static NpzReader open(const std::string& path);  ///< reads the archive's directory
   /// From memory, which must outlive the reader; `name` replaces the path in messages.
   static NpzReader from_image(std::span<const std::byte> image, const std::string& name);
   NpzReader(NpzReader&&) noexcept;
@@ -34,14 +34,14 @@ class NpzReader {
   uint64_t file_bytes() const;
   /// Array names without ".npy", ascending. Other files in the archive are ignored.
   std::vector<std::string> names() const;
-  bool has(std::string_view name) const;
+  bool has(std::string_view name) const;  ///< name without ".npy"
 
   /// These and the functions below throw if there is no array of that name.
   const std::vector<int64_t>& shape(std::string_view name) const;
   /// The dtype that holds the array's elements: uint8 (bools too), int32, int64, float32 or float64. Throws
   /// for other types, naming them.
   DType dtype(std::string_view name) const;
-  bool is_bool(std::string_view name) const;
+  bool is_bool(std::string_view name) const;  ///< numpy's bool, which dtype() maps to uint8
   /// True for bools and integers.
   bool is_integer(std::string_view name) const;
 

@@ -13,7 +13,7 @@ struct RowFormat {
   bool header = false;   ///< skip the first line
   bool missing = false;  ///< for floating numbers: is_missing() values become NaN
   int64_t least = std::numeric_limits<int64_t>::min();  ///< for integers
-  int64_t most = std::numeric_limits<int64_t>::max();
+  int64_t most = std::numeric_limits<int64_t>::max();   ///< likewise; both are inclusive
 
   /// Whether a line is not a row: the header, or an empty one that is not a single missing value.
   bool skips(int64_t line_number, std::string_view line) const;
@@ -27,14 +27,15 @@ struct RowFormat {
 template <class T>
 Tensor read_rows(TextSource& source, const RowFormat& format);
 
-extern template Tensor read_rows<int32_t>(TextSource&, const RowFormat&);
-extern template Tensor read_rows<int64_t>(TextSource&, const RowFormat&);
-extern template Tensor read_rows<float>(TextSource&, const RowFormat&);
+extern template Tensor read_rows<int32_t>(TextSource&, const RowFormat&);  ///< compiled in number_rows.cpp
+extern template Tensor read_rows<int64_t>(TextSource&, const RowFormat&);  ///< compiled in number_rows.cpp
+extern template Tensor read_rows<float>(TextSource&, const RowFormat&);    ///< compiled in number_rows.cpp
 
 /// Throws DataError "FILE:LINE: message" for row `row`, from 0, of read_rows() with this format. Finds the
 /// line by reading the file again, for errors that show only after all rows are read.
 [[noreturn]] void fail_row_with(const std::string& path, const RowFormat& format, int64_t row,
                                 const std::string& message);
+/// The same with a formatted message.
 template <class... Args>
 [[noreturn]] void fail_row(const std::string& path, const RowFormat& format, int64_t row,
                            fmt::format_string<Args...> text, Args&&... args) {

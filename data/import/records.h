@@ -13,11 +13,11 @@
 
 namespace adj {
 
-/// Determines where the records of a text end.
+/// Determines where the records of a text end, and by is_comment() which lines are none.
 struct RecordFormat {
-  Separator separator = Separator::comma;
-  int64_t first_line = 1;    ///< earlier lines are not records
-  std::string comment = {};  ///< prefix of lines that are not records; empty: none
+  Separator separator = Separator::comma;  ///< between fields, where quotes may begin
+  int64_t first_line = 1;                  ///< earlier lines are not records
+  std::string comment = {};                ///< prefix of lines that are not records; empty: none
 
   bool is_comment(std::string_view line) const { return !comment.empty() && line.starts_with(comment); }
   /// Position of the line end after the record that begins at `from`; npos if a quote is not closed, or at
@@ -55,7 +55,8 @@ class RecordCursor {
   bool quotes_;
 };
 
-/// Iterates over the records of a file. Throws as TextSource does.
+/// Iterates over the records of a file; next(), record() and comments() are as in RecordCursor. Throws as
+/// TextSource does.
 class RecordReader {
  public:
   RecordReader(TextSource& source, const RecordFormat& format);

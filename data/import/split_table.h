@@ -11,11 +11,11 @@ namespace adj {
 /// A table with one row per node, or per graph for tasks of graphs, one column of which decides the split.
 /// Its text is as for edge lists (import_edge_list).
 struct SplitTable {
-  std::string path;
+  std::string path;     ///< a text file, or a table of an SQLite file
   std::string column;   ///< its name in the header, or its number from 1
   std::string id = {};  ///< the column of ids, named the same way; default as node_columns()
   bool by_row = false;  ///< no ids: row i, from 0, belongs to node i, in the order before `reorder`
-  Header header = Header::find_out;
+  Header header = Header::find_out;  ///< find_out: a first row with a name or no value in `column`
   TextFormat text = {};
 };
 
@@ -32,7 +32,7 @@ Split split_by_column(const Dataset& data, const std::string& file, const SplitT
 
 /// Where the parts of a split by time end.
 struct TimeCuts {
-  SplitFractions fractions = {.val = 0.2, .test = 0.2};
+  SplitFractions fractions = {.val = 0.2, .test = 0.2};  ///< of the labelled nodes
   /// Instead: the last times of train and of val, as in the table; a date includes all of it.
   std::string train_until = {}, val_until = {};
 };

@@ -21,7 +21,7 @@ struct TextFormat {
   std::optional<Separator> separator = {};
   /// Default: a point; but what may have commas is refused.
   std::optional<Decimal> decimal = {};
-  TextInput input = {};
+  TextInput input = {};  ///< encoding; copies of pipes and of SQLite tables
 };
 
 /// Beginning of a file of rows.
@@ -36,20 +36,21 @@ struct TableHead {
   bool empty = true;  ///< no rows
   /// The first row has the names of columns for certain, as it is of a table of an SQLite file.
   bool is_table = false;
-  std::optional<Decimal> decimal = {};
-  std::string found = {};  ///< TextSource::found()
+  std::optional<Decimal> decimal = {};  ///< as chosen; absent: no choice
+  std::string found = {};               ///< TextSource::found()
 
-  int64_t columns() const { return static_cast<int64_t>(first.size()); }
+  int64_t columns() const { return static_cast<int64_t>(first.size()); }  ///< of the first row
   /// Separator, header line (0: none) and comments, for a summary: "separated by a comma; line 1 taken as
   /// header: src,dst; 2 lines of comments".
   std::string str(int64_t header_line, int64_t comments_behind) const;
   /// For a file without rows: " in addition to 2 lines of comments (--comment defines them)", or empty.
   std::string beside_comments() const;
+  /// The number in a field, with `decimal`, or a point without a choice.
   std::optional<float> number_in(std::string_view field) const {
     return float_in(field, decimal.value_or(Decimal::point));
   }
-  /// " (--decimal comma: 3,5 is a number)" if the field is a number with a decimal comma, and no choice was
-  /// made; else empty.
+  /// " (--decimal comma: numbers have a decimal comma)" if the field is a number with a decimal comma, and no
+  /// choice was made; else empty.
   std::string_view decimal_hint(std::string_view field) const;
   /// False if one of the first row's fields is a number, so that it is not a header.
   bool may_be_header() const;

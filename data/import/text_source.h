@@ -96,7 +96,7 @@ bool is_encoding(const std::string& name);
 /// that expands more than text does, or has a line longer than `longest_line` bytes.
 class TextSource {
  public:
-  static constexpr size_t kLongestLine = size_t{8} << 20;
+  static constexpr size_t kLongestLine = size_t{8} << 20;  ///< default, in bytes
 
   /// `reading` is advanced by the KiB read of the file (see ReadProgress).
   explicit TextSource(std::string path, Progress* reading = nullptr, size_t longest_line = kLongestLine);
@@ -106,8 +106,8 @@ class TextSource {
   TextSource(const TextSource&) = delete;
   TextSource& operator=(const TextSource&) = delete;
 
-  const std::string& path() const { return path_; }
-  const TextInput& input() const { return how_; }
+  const std::string& path() const { return path_; }  ///< not that of a copy
+  const TextInput& input() const { return how_; }    ///< as constructed
   /// Bytes of the file, as it is.
   int64_t bytes() const;
   /// What was found, once a line was read: "; UTF-16LE by its byte order mark; lines end in CR"; or empty.

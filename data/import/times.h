@@ -13,9 +13,9 @@ std::string_view name_of(TimeKind kind);
 
 /// A point in time as text says it, exactly: any int64 or double, or microseconds since 1970.
 struct Time {
-  TimeKind kind = TimeKind::number;
-  long double begin = 0.0L;
-  long double end = 0.0L;  ///< last moment that the text includes: for 2021-03 that of March
+  TimeKind kind = TimeKind::number;  ///< number: begin and end are equal
+  long double begin = 0.0L;          ///< first moment that the text includes
+  long double end = 0.0L;            ///< last moment that the text includes: for 2021-03 that of March
 };
 
 /// A number, or a date by ISO 8601: 2021-03, 2021-03-05, 2021-03-05T17:30, with seconds and their fraction,

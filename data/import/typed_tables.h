@@ -19,10 +19,10 @@ struct ItemColumns {
   std::optional<std::vector<std::string>> missing_labels = {};  ///< as NodeFiles
   std::vector<std::string> features = {};                       ///< of edges: attributes; "all"
   std::vector<std::string> without = {};                        ///< of nodes: no features
-  std::vector<ColumnChoice> types = {};
-  std::optional<Imputation> impute = {};
-  std::string split = {};             ///< train, val or test
-  std::string time = {};              ///< integers or dates
+  std::vector<ColumnChoice> types = {};                         ///< as NodeFiles
+  std::optional<Imputation> impute = {};                        ///< as NodeFiles
+  std::string split = {};                                       ///< train, val or test
+  std::string time = {};                                        ///< integers or dates
   std::string graph = {};             ///< for tables of many graphs: id of the graph
   std::optional<LikeFile> like = {};  ///< as NodeFiles
 };
@@ -30,7 +30,7 @@ struct ItemColumns {
 /// Table of the nodes of one type.
 struct NodeTableFile : ItemColumns {
   std::string type;
-  std::string id = {};
+  std::string id = {};  ///< default as node_columns()
   /// Default: integers if all ids of the table are, or the first one of the edges without a table.
   std::optional<NodeIds::Kind> ids = {};
 };
@@ -39,11 +39,11 @@ struct NodeTableFile : ItemColumns {
 struct EdgeTableFile : ItemColumns {
   /// Empty: found by the names of columns, and the file's name.
   EdgeType type = {};
-  EdgeColumnNames columns = {};
+  EdgeColumnNames columns = {};  ///< source, target and weight only
   /// Column whose texts are names of types of edges; default: by its name (relation, predicate, :TYPE); none:
   /// there is none.
   std::string relation = {};
-  MissingIds missing_ids = MissingIds::fail;
+  MissingIds missing_ids = MissingIds::fail;  ///< also of missing relations
   /// Adds the reverse of every edge that is no loop: of the same type between nodes of one type, else of the
   /// type rev_NAME (Fey & Lenssen, PyG's ToUndirected). Labels, splits and times stay with the original.
   bool undirected = false;
@@ -54,13 +54,13 @@ std::string table_name(const std::string& path);
 
 /// Tables of a typed dataset.
 struct TableFiles {
-  std::string name = {};
-  std::vector<NodeTableFile> nodes = {};
-  std::vector<EdgeTableFile> edges = {};
+  std::string name = {};                  ///< TypedDataset::name
+  std::vector<NodeTableFile> nodes = {};  ///< one a type at most
+  std::vector<EdgeTableFile> edges = {};  ///< each of types that no other has
   /// Of many graphs, whose nodes and edges have ItemColumns::graph: labels and splits by graph.
   std::optional<NodeTableFile> graphs = {};
-  TextFormat text = {};  ///< of all of them
-  Header header = Header::find_out;
+  TextFormat text = {};                    ///< of all of them
+  Header header = Header::find_out;        ///< of all of them
   std::optional<RandomSplits> split = {};  ///< of all types with labels that have no column of splits
 
   /// All paths.
@@ -76,7 +76,7 @@ bool set_entry(EdgeTableFile& table, std::string_view name, const std::vector<st
                const std::string& place);
 /// The names that set_entry() knows.
 std::vector<std::string> node_entries();
-std::vector<std::string> edge_entries();
+std::vector<std::string> edge_entries();  ///< for an EdgeTableFile
 
 /// Reads a description in YAML, whose paths are relative to its folder (docs/tables.md):
 ///

@@ -7,6 +7,7 @@
 
 namespace adj {
 
+/// Options of a ClusterLoader.
 struct ClusterLoaderOptions {
   int64_t parts = 0;  ///< of a dataset: number of METIS parts; 0: the dataset's own `part`
   /// batch_size: maximum number of parts, 1 by default; parts are distributed evenly over the batches.

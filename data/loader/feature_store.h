@@ -15,8 +15,8 @@ class FeatureStore {
   virtual ~FeatureStore() = default;
   /// Number of nodes.
   virtual int64_t rows() const = 0;
-  virtual int64_t cols() const = 0;
-  virtual bool is_sparse() const = 0;
+  virtual int64_t cols() const = 0;    ///< number of features
+  virtual bool is_sparse() const = 0;  ///< whether gather() gives sparse ones
   /// Device on which gather() reads `nodes`. Loaders have them there and on the CPU, so no copy is needed.
   virtual Device reads_nodes_on() const { return Device::cpu(); }
   /// Row k has the features of nodes[k]; `nodes` int32 [K] on any device, the result on `device`. Work on a
@@ -43,7 +43,7 @@ class FeatureInput {
 
 /// Cache of hot rows on the device.
 struct CachedRows {
-  int64_t count = 0;
+  int64_t count = 0;  ///< number of rows; 0: no cache
   /// float32 [N]: the rows with the largest values are cached, ties to the smaller row. For sampled
   /// neighbours this is the out-degree. Optional if `count` is 0.
   Tensor hotness = {};

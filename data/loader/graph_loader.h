@@ -17,7 +17,7 @@ struct GraphBatch {
   Tensor graphs;   ///< int32 [B]: graph numbers
   Tensor nodes;    ///< int32 [N]: node numbers in the whole graph
 
-  int64_t size() const { return graphs.numel(); }
+  int64_t size() const { return graphs.numel(); }  ///< B, number of graphs
   /// With derived structures; one transfer from the CPU to a GPU, except for the features.
   GraphBatch to(Device device) const;
 };

@@ -21,11 +21,12 @@ struct LinkBatch {
   int64_t positives = 0;      ///< number of positives
   Tensor positions;           ///< int32 [positives]: which of the given positive pairs these are
 
-  int64_t size() const { return label.numel(); }
+  int64_t size() const { return label.numel(); }  ///< P, number of pairs
   /// With derived structures; one transfer from the CPU to a GPU, except for the features.
   LinkBatch to(Device device) const;
 };
 
+/// Options of a LinkLoader.
 struct LinkLoaderOptions {
   NeighborSampling sampling = {};  ///< fan-outs, one per layer, from the pairs' nodes outwards
   int64_t negatives = 1;           ///< drawn per positive pair, if no negatives are given

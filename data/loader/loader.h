@@ -87,7 +87,7 @@ class Epochs {
 template <class Batch>
 class Loader {
  public:
-  using Make = std::function<Batch(const BatchIndex&)>;
+  using Make = std::function<Batch(const BatchIndex&)>;  ///< makes a batch; thread-safe
   /// Throws for options out of range, if drop_last leaves no batch, and for drop_last with even batches.
   Loader(LoaderItems items, LoaderOptions options, Make make)
       : epochs_(std::make_shared<const detail::Epochs>(std::move(items), std::move(options))),

@@ -17,11 +17,12 @@ struct NeighborBatch {
   Tensor y;                   ///< of the seeds; absent without labels
   Tensor seeds;               ///< int32 [B]
 
-  int64_t size() const { return seeds.numel(); }
+  int64_t size() const { return seeds.numel(); }  ///< B, number of seeds
   /// With derived structures; one transfer from the CPU to a GPU, except for the features.
   NeighborBatch to(Device device) const;
 };
 
+/// Options of a NeighborLoader.
 struct NeighborLoaderOptions {
   NeighborSampling sampling = {};  ///< fan-outs, one per layer, from the seeds outwards; and the method
   LoaderOptions loading = {};      ///< batch_size: seeds, 1024 by default
@@ -47,7 +48,7 @@ class NeighborLoader : public Loader<NeighborBatch> {
   /// The dataset's graph, features (in memory or in their file) and labels. Throws if it has no features.
   NeighborLoader(const Dataset& data, const Tensor& seeds, const NeighborLoaderOptions& options);
 
-  int64_t num_seeds() const { return num_items(); }
+  int64_t num_seeds() const { return num_items(); }  ///< S, number of seeds
 };
 
 }  // namespace adj

@@ -25,7 +25,7 @@ struct PrefetchOptions {
 /// Lets the process's workers finish their items and begin no others before resume_prefetching(): before a
 /// fork, so that no lock of the library is held in the child, and before the process exits.
 void pause_prefetching();
-void resume_prefetching();
+void resume_prefetching();  ///< ends one pause_prefetching()
 /// In a forked child, after pause_prefetching() in the parent. Prefetchers of the parent throw there, as
 /// the child lacks their threads.
 void forget_prefetching();
@@ -88,11 +88,12 @@ class Prefetcher {
   /// Over the remaining items. An item is freed when the iterator advances.
   class Iterator {
    public:
-    using value_type = T;
-    using difference_type = std::ptrdiff_t;
+    using value_type = T;                    ///< an item
+    using difference_type = std::ptrdiff_t;  ///< for std::input_iterator
     explicit Iterator(Prefetcher& prefetcher) : prefetcher_(&prefetcher), item_(prefetcher.next()) {}
-    const T& operator*() const { return *item_; }
-    const T* operator->() const { return &*item_; }
+    const T& operator*() const { return *item_; }    ///< the current item
+    const T* operator->() const { return &*item_; }  ///< the current item
+    /// Takes the next item, as next() does.
     Iterator& operator++() {
       item_.reset();
       item_ = prefetcher_->next();
@@ -105,8 +106,8 @@ class Prefetcher {
     Prefetcher* prefetcher_;
     std::optional<T> item_;
   };
-  Iterator begin() { return Iterator(*this); }
-  std::default_sentinel_t end() const { return {}; }
+  Iterator begin() { return Iterator(*this); }        ///< takes the next item
+  std::default_sentinel_t end() const { return {}; }  ///< behind the last item
 
  private:
   detail::PrefetchQueue queue_;

@@ -8,8 +8,9 @@
 
 namespace adj {
 
+/// Options of a SaintLoader.
 struct SaintLoaderOptions {
-  SaintSampling sampling = {};
+  SaintSampling sampling = {};  ///< how the subgraphs are drawn
   /// The normalisation is estimated from subgraphs with `coverage` times the graph's nodes in total; 0: no
   /// normalisation, equal seed weights.
   int64_t coverage = 50;

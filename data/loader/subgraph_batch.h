@@ -15,7 +15,7 @@ struct SubgraphBatch {
   Tensor seeds;   ///< int32 [S], ascending: rows of the nodes to train on; S may be 0
   Tensor weight;  ///< float32 [S], loss weights of the seeds; absent: all equal
 
-  int64_t size() const { return nodes.numel(); }
+  int64_t size() const { return nodes.numel(); }  ///< K, number of nodes
   /// With derived structures; one transfer from the CPU to a GPU, except for the features.
   SubgraphBatch to(Device device) const;
 };

@@ -6,8 +6,8 @@
 
 namespace adj {
 
-/// A graph as a list of directed edges src[e] -> dst[e]; parallel edges may occur. Draws depend only on the
-/// seed and the edge number.
+/// A graph of `nodes` nodes as a list of directed edges src[e] -> dst[e]; parallel edges may occur. Draws
+/// depend only on the seed and the edge number.
 struct EdgeList {
   int64_t nodes = 0;
   std::vector<int32_t> src, dst;
@@ -20,6 +20,7 @@ struct PowerLaw {
   double shift = 0.6;
   bool skewed_sources = false;
 };
+/// Throws unless the shift is positive, the exponent finite, and the counts are below 2^31.
 EdgeList power_law_graph(int64_t nodes, int64_t edges, const PowerLaw& law, uint64_t seed);
 
 /// A grid in row-major order, `width` nodes per row. `edges` of its edges (both directions of each
@@ -40,8 +41,9 @@ EdgeList symmetric(EdgeList graph);
 /// cells). Low node numbers are the hubs. Parallel edges and self-loops may occur. Throws unless the
 /// probabilities sum to 1.
 struct RMat {
-  double a = 0.57, b = 0.19, c = 0.19, d = 0.05;
+  double a = 0.57, b = 0.19, c = 0.19, d = 0.05;  ///< a, b: upper left and right; c, d: lower left and right
 };
+/// Draws each of the `edges` edges with these probabilities, independently.
 EdgeList rmat_graph(int64_t nodes, int64_t edges, const RMat& probabilities, uint64_t seed);
 
 /// G(n, m) (Erdős & Rényi 1959): a uniformly random set of `edges` distinct edges without self-loops.
@@ -73,11 +75,11 @@ struct NamedGraph {
   /// community_graph(); `width` is the nodes per grid row or community, and 80 % of the edges are inside.
   enum class Shape : uint8_t { power_law, symmetric_power_law, grid, communities };
 
-  std::string name;
+  std::string name;      ///< that named_graph() takes
   int64_t nodes, edges;  ///< edges include both directions of undirected ones
-  Shape shape;
-  PowerLaw law = {};
-  int64_t width = 0;
+  Shape shape;           ///< its generator
+  PowerLaw law = {};     ///< for both power-law shapes
+  int64_t width = 0;     ///< for grid and communities
 };
 /// "arxiv" (in-degrees up to about 4,500 with skewness 83), "roads", "hm" and "tolokers" (degrees up to about
 /// 2,200), and common benchmark graphs under their own names: the citation graphs cora, citeseer, pubmed and
@@ -87,7 +89,7 @@ struct NamedGraph {
 /// where known (168, 99 and 171 in the Planetoid graphs, 35,279 in twitch-views, 17,481 in ogbn-products,
 /// 13,733 in pokec-regions).
 const std::vector<NamedGraph>& named_graphs();
-std::vector<std::string> graph_names();
+std::vector<std::string> graph_names();  ///< of named_graphs(), in the same order
 /// The same seed gives the same bits for any number of threads, and in later versions. Throws UsageError for
 /// an unknown name.
 EdgeList named_graph(const std::string& name, uint64_t seed);

@@ -47,6 +47,7 @@ Tensor degree_order(const Relation& relation);
 /// A uniformly random order: the baseline for comparisons.
 Tensor random_order(int64_t nodes, Generator& generator, Device device = {});
 
+/// Options of named_order().
 struct OrderOptions {
   int64_t parts = 0;  ///< for metis; 0: one per kNodesPerBlock nodes
   uint64_t seed = 0;  ///< for metis and random
@@ -70,8 +71,8 @@ Tensor inverse_order(const Tensor& order);
 /// Memory distance between the ends of edges: |i - j| over all edges.
 struct EdgeSpans {
   int64_t bandwidth = 0;  ///< the maximum
-  double mean = 0.0;
-  int64_t median = 0;  ///< the lower one for an even number
+  double mean = 0.0;      ///< over all edges, parallel ones too
+  int64_t median = 0;     ///< the lower one for an even number
 };
 /// All 0 without edges.
 EdgeSpans edge_spans(const Relation& relation);

@@ -4,6 +4,7 @@
 
 namespace adj {
 
+/// Options of metis_partition().
 struct PartitionOptions {
   double imbalance = 0.03;  ///< maximum part size over the mean, minus 1; METIS mostly respects it
   uint64_t seed = 0;        ///< to 2^31 - 1
@@ -21,11 +22,12 @@ struct PartitionOptions {
 /// graph, for 21.7 million directed ones.
 Tensor metis_partition(const Relation& relation, int64_t parts, const PartitionOptions& options = {});
 
+/// The sizes of the parts and the edges between them.
 struct PartitionSummary {
   int64_t parts = 0;     ///< the largest part's number + 1
   int64_t cut = 0;       ///< edges between parts; an undirected one counts twice
   int64_t smallest = 0;  ///< in nodes
-  int64_t largest = 0;
+  int64_t largest = 0;   ///< in nodes
   double balance = 1.0;  ///< largest / mean; 1 is best
 };
 /// `part` int32 [N], each 0 or more. Throws otherwise.

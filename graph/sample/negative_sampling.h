@@ -5,6 +5,7 @@
 
 namespace adj {
 
+/// Options of negative_sampling() for a graph.
 struct NegativeSampling {
   bool self_loops = false;  ///< allow self-pairs of nodes without self-loop
   bool repeated = false;    ///< with replacement

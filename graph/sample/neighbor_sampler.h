@@ -51,7 +51,7 @@ class NeighborSampler {
   std::vector<Block> sample(const Tensor& seeds, uint64_t seed) const;
 
   const Graph& graph() const;
-  const NeighborSampling& options() const;
+  const NeighborSampling& options() const;  ///< as passed to the constructor
 
  private:
   struct Impl;

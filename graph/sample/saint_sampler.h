@@ -15,8 +15,9 @@ enum class SaintMethod : uint8_t {
   edge,  ///< both ends of `budget` edges u -> v, each in proportion to 1 / out-degree(u) + 1 / in-degree(v)
   walk,  ///< `budget` uniform roots, and from each `walk_length` steps to a random in-neighbour
 };
-constexpr auto names_of(SaintMethod) { return std::array{"node", "edge", "walk"}; }
+constexpr auto names_of(SaintMethod) { return std::array{"node", "edge", "walk"}; }  ///< in the enum's order
 
+/// Number of draws (`budget`), their `method`, and for walks the `walk_length` in steps.
 struct SaintSampling {
   SaintMethod method = SaintMethod::walk;
   int64_t budget = 1000;
@@ -36,7 +37,7 @@ struct SaintSampling {
 /// Normalisation that makes the loss and sums over neighbours in sampled subgraphs unbiased, estimated from
 /// the counts of nodes and edges in subgraphs drawn beforehand (section 3.2). Counts of 0 are taken as 1.
 struct SaintNormalization {
-  int64_t samples = 0;
+  int64_t samples = 0;  ///< subgraphs that were drawn
   Tensor node;  ///< float32 [N]: 1 / probability of the node, its loss weight: 1 / λ_v up to a factor
   Tensor edge;  ///< float32 [M] by edge number: 1 / α_u,v = C_v / C_u,v, factor of a message u -> v
 };
@@ -51,6 +52,7 @@ class SaintSampler {
   const Graph& graph() const { return graph_; }
   /// int32, ascending.
   Tensor sample_nodes(uint64_t seed) const;
+  /// The subgraph induced by sample_nodes(seed).
   Subgraph sample(uint64_t seed) const { return subgraph_of(graph_, sample_nodes(seed)); }
   /// From subgraphs with `coverage` times the graph's nodes in total; each has a seed derived from `seed` and
   /// its number. Throws for a coverage below 1 or above 2^31 - 1.

@@ -10,13 +10,13 @@ struct CooDegreesArgs {
   const Tensor& row;
   Tensor& y;
 
-  Device device() const { return y.device(); }
+  Device device() const { return y.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     check_index(op, "row", row, y.device());
     check_tensor(op, "y", y, {y.numel()}, DType::f32, y.device());
   }
 };
-ADJ_KERNEL(coo_degrees, CooDegreesArgs)
+ADJ_KERNEL(coo_degrees, CooDegreesArgs)  ///< Entries in each row of an unsorted list.
 
 /// y[e] = w[e] / degree[row[e]]: edge_mean over a list. `degree` float32 [rows], nonzero for every row in the
 /// list; `w` [M], all ones if absent; `y` [M], float32 or float64. `y` may be `w`.
@@ -26,7 +26,7 @@ struct CooMeanArgs {
   const Tensor& w = kAbsent;
   Tensor& y;
 
-  Device device() const { return y.device(); }
+  Device device() const { return y.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     check_float(op, "y", y);
     check_index(op, "row", row, y.device());
@@ -35,7 +35,7 @@ struct CooMeanArgs {
     if (w) check_like(op, "w", w, y);
   }
 };
-ADJ_KERNEL(coo_mean, CooMeanArgs)
+ADJ_KERNEL(coo_mean, CooMeanArgs)  ///< Weights with which a sum over an unsorted list is a mean.
 
 /// D^-1/2 (A + I) D^-1/2 with D the row sums of A + I (GCN eq. 2, Kipf & Welling 2017) over an unsorted list
 /// of M entries that ends with one self-loop per node (a.loops); without a.loops, I is not added. `values`
@@ -52,7 +52,7 @@ struct CooGcnNormalizeArgs {
   Tensor& degree;
   Tensor& weights;
 
-  Device device() const { return a.device(); }
+  Device device() const { return a.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     check_coo(op, a);
     ADJ_CHECK(a.rows == a.cols, "{}: expected a square structure, got [{}, {}]", op, a.rows, a.cols);
@@ -62,6 +62,6 @@ struct CooGcnNormalizeArgs {
     ADJ_CHECK(!values || !weights.shares_storage_with(values), "{}: weights cannot be the values", op);
   }
 };
-ADJ_KERNEL(coo_gcn_normalize, CooGcnNormalizeArgs)
+ADJ_KERNEL(coo_gcn_normalize, CooGcnNormalizeArgs)  ///< GCN weights of an unsorted list.
 
 }  // namespace adj::kernels

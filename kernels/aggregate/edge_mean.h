@@ -19,6 +19,6 @@ struct EdgeMeanArgs {
     if (w) check_like(op, "w", w, y);
   }
 };
-ADJ_KERNEL(edge_mean, EdgeMeanArgs)
+ADJ_KERNEL(edge_mean, EdgeMeanArgs)  ///< Weights with which a sum over a row is a mean.
 
 }  // namespace adj::kernels

@@ -44,12 +44,12 @@ struct GineSumArgs {
     ADJ_CHECK(!y.shares_storage_with(x), "{}: y cannot be x", op);
   }
 };
-ADJ_KERNEL(gine_sum, GineSumArgs)
+ADJ_KERNEL(gine_sum, GineSumArgs)  ///< Sums of GINE's messages at their targets.
 
 /// Gradients of gine_sum in one pass over the transposed structure `at` (entry (j, i), order into e): with
 /// g_ij = dy_i where x_j + wᵀ e_ij > 0, else 0, dx_j = Σ_i g_ij [rows,F], de_ij = w g_ij [M,E] and dw = Σ
-/// e_ij g_ijᵀ [E,F]. `x` [rows,F] is the forward input, `dy` [cols,F]. de and dw have the accumulator dtype
-/// and are optional; dw requires w.
+/// e_ij g_ijᵀ [E,F]. `x` [rows,F] is the forward input and `dx` its gradient, `dy` [cols,F]. de and dw have
+/// the accumulator dtype and are optional; dw requires w.
 struct GineSumBackwardArgs {
   const CsrMatrix& at;
   const Tensor& dy;
@@ -71,6 +71,6 @@ struct GineSumBackwardArgs {
     ADJ_CHECK(!dx.shares_storage_with(dy) && !dx.shares_storage_with(x), "{}: dx cannot be dy or x", op);
   }
 };
-ADJ_KERNEL(gine_sum_backward, GineSumBackwardArgs)
+ADJ_KERNEL(gine_sum_backward, GineSumBackwardArgs)  ///< Gradients of x, e and w.
 
 }  // namespace adj::kernels

@@ -11,7 +11,7 @@ namespace adj::kernels {
 
 /// Entries per row up to which gathering is faster: vector reads against single additions, on a GPU against
 /// atomics.
-inline constexpr int64_t kGatheredDegreeOnCpu = 16, kGatheredDegreeOnCuda = 8;
+inline constexpr int64_t kGatheredDegreeOnCpu = 16, kGatheredDegreeOnCuda = 8;  ///< the same on a GPU
 
 /// Whether neighbor_minmax_backward needs the transposed structure, for a structure of that many rows and
 /// entries. On a GPU always in float64, which has no fixed-point sums.
@@ -40,7 +40,7 @@ struct NeighborMinmaxBackwardArgs {
   bool accumulate = false;
   Tensor& dx;
 
-  Device device() const { return dx.device(); }
+  Device device() const { return dx.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     check_matrix(op, {{"dx", dx}, {"dy", dy}});
     const int64_t rows = dy.size(0), width = dx.size(1);
@@ -60,6 +60,6 @@ struct NeighborMinmaxBackwardArgs {
         transposed->device().str(), dx.str(), dy.str());
   }
 };
-ADJ_KERNEL(neighbor_minmax_backward, NeighborMinmaxBackwardArgs)
+ADJ_KERNEL(neighbor_minmax_backward, NeighborMinmaxBackwardArgs)  ///< Gradient of x.
 
 }  // namespace adj::kernels

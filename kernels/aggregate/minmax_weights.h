@@ -15,7 +15,7 @@ struct MinmaxWeightGradientArgs {
   const Tensor& x;
   Tensor& dw;
 
-  Device device() const { return a.device(); }
+  Device device() const { return a.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     check_coo(op, a);
     check_matrix(op, "x", x);
@@ -26,6 +26,6 @@ struct MinmaxWeightGradientArgs {
     check_tensor(op, "dw", dw, {a.entries()}, accumulator_dtype(x.dtype()), a.device());
   }
 };
-ADJ_KERNEL(minmax_weight_gradient, MinmaxWeightGradientArgs)
+ADJ_KERNEL(minmax_weight_gradient, MinmaxWeightGradientArgs)  ///< Gradient of weights.
 
 }  // namespace adj::kernels

@@ -34,7 +34,7 @@ struct MomentTermsArgs {
     if (set.has_spread()) check_tensor(op, "mean", mean, {a.rows, width}, accumulator, a.device());
   }
 };
-ADJ_KERNEL(moment_terms, MomentTermsArgs)
+ADJ_KERNEL(moment_terms, MomentTermsArgs)  ///< The terms p and q of each row.
 
 /// dx[N,F] = sums[:, f] + x sums[:, F + f] with `sums` [N, 2 F] of the accumulator dtype.
 struct MomentsGradientArgs {
@@ -48,6 +48,6 @@ struct MomentsGradientArgs {
     check_like(op, "dx", dx, x);
   }
 };
-ADJ_KERNEL(moments_gradient, MomentsGradientArgs)
+ADJ_KERNEL(moments_gradient, MomentsGradientArgs)  ///< Gradient of x from the summed terms.
 
 }  // namespace adj::kernels

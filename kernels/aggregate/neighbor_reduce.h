@@ -11,7 +11,7 @@ namespace adj::kernels {
 /// The reductions of a call and the position of each in a row of the result.
 struct ReductionSet {
   std::array<int, kReductions> place{-1, -1, -1, -1, -1, -1};  ///< -1: not computed
-  int count = 0;
+  int count = 0;                                               ///< the K reductions of the call
 
   ReductionSet(std::string_view op, std::span<const Reduce> reductions) {
     for (Reduce reduce : reductions) {
@@ -21,10 +21,11 @@ struct ReductionSet {
     }
     ADJ_CHECK(count > 0, "{}: no reduction is requested", op);
   }
-  int operator[](Reduce reduce) const { return place[static_cast<size_t>(reduce)]; }
-  bool has(Reduce reduce) const { return (*this)[reduce] >= 0; }
+  int operator[](Reduce reduce) const { return place[static_cast<size_t>(reduce)]; }  ///< -1: not computed
+  bool has(Reduce reduce) const { return (*this)[reduce] >= 0; }  ///< whether it is computed
   /// Whether a reduction's gradient needs the terms themselves.
   bool has_spread() const { return has(Reduce::var) || has(Reduce::std); }
+  /// Whether it needs sums: any of sum, mean, var and std.
   bool has_moments() const { return has(Reduce::sum) || has(Reduce::mean) || has_spread(); }
 };
 
@@ -78,6 +79,6 @@ struct NeighborReduceArgs {
     ADJ_CHECK(!mean || set.has_moments(), "{}: a mean to save, but no sums are requested", op);
   }
 };
-ADJ_KERNEL(neighbor_reduce, NeighborReduceArgs)
+ADJ_KERNEL(neighbor_reduce, NeighborReduceArgs)  ///< Several reductions of the same neighbours in one pass.
 
 }  // namespace adj::kernels

@@ -38,12 +38,12 @@ inline void check_weights(std::string_view op, std::string_view name, const CsrM
 
 }  // namespace detail
 
-/// Y[rows,F] = act(A X + bias), X [cols,F], bias [F] optional. The aggregation of GCN, SGC and weighted sums;
-/// over the transposed structure it is their backward pass. Also the product of sparse features with a
-/// weight. act is none or relu. A's values have the accumulator dtype. Each row is summed in entry order or
-/// in a fixed tree that depends only on the structure, never on threads. Rows without entries give act(bias).
-/// Values [M,H] are weights per head: values[:, h] belongs to features [h D, (h + 1) D), D = F / H, as in
-/// multi-head attention.
+/// `y` [rows,F] = act(A X + bias), X being `x` [cols,F], bias [F] optional. The aggregation of GCN, SGC and
+/// weighted sums; over the transposed structure it is their backward pass. Also the product of sparse
+/// features with a weight. `activation` is none or relu. A's values have the accumulator dtype. Each row is
+/// summed in entry order or in a fixed tree that depends only on the structure, never on threads. Rows
+/// without entries give act(bias). Values [M,H] are weights per head: values[:, h] belongs to features [h D,
+/// (h + 1) D), D = F / H, as in multi-head attention.
 struct SpmmArgs {
   const CsrMatrix& a;
   const Tensor& x;
@@ -60,7 +60,7 @@ struct SpmmArgs {
     ADJ_CHECK(!y.shares_storage_with(x), "{}: y cannot be x", op);
   }
 };
-ADJ_KERNEL(spmm, SpmmArgs)
+ADJ_KERNEL(spmm, SpmmArgs)  ///< Sparse matrix times features, with bias and activation.
 
 /// dw[order[e] or e] = ⟨Y_i, X_j⟩ for entry e = (i, j) of A: the gradient of an aggregation's edge weights
 /// (SDDMM), with dY as `y` [rows,F] and the forward input as `x` [cols,F]; dw has the accumulator dtype.
@@ -78,11 +78,11 @@ struct SddmmArgs {
     detail::check_weights(op, "dw", a, dw, x);
   }
 };
-ADJ_KERNEL(sddmm, SddmmArgs)
+ADJ_KERNEL(sddmm, SddmmArgs)  ///< Dot products of the rows that an entry connects.
 
 /// Both gradients of Y = A(w) X in one pass over the transposed structure `at` (entry (j, i), order into w):
-/// dX_j = Σ_i w_ij dY_i and dw_ij = ⟨dY_i, X_j⟩, each dY_i read once. `x` [N,F] is the forward input, dx
-/// [N,F], dw like the values: [M] or, per head, [M,H]; w and dw have the accumulator dtype.
+/// dX_j = Σ_i w_ij dY_i and dw_ij = ⟨dY_i, X_j⟩, each dY_i read once. `x` [N,F] is the forward input, `dy`
+/// [at.cols,F], dx [N,F], dw like the values: [M] or, per head, [M,H]; w and dw have the accumulator dtype.
 struct SpmmBackwardArgs {
   const CsrMatrix& at;
   const Tensor& dy;
@@ -103,6 +103,6 @@ struct SpmmBackwardArgs {
     ADJ_CHECK(!dx.shares_storage_with(x), "{}: dx cannot be x", op);
   }
 };
-ADJ_KERNEL(spmm_backward, SpmmBackwardArgs)
+ADJ_KERNEL(spmm_backward, SpmmBackwardArgs)  ///< Gradients of features and values.
 
 }  // namespace adj::kernels

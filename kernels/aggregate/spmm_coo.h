@@ -10,7 +10,7 @@ namespace adj::kernels {
 /// `float_atomics_not_reproducible`: float32 atomics, half the bytes; bits differ from run to run, so it is
 /// never chosen automatically.
 enum class ScatterSums : uint8_t { fixed_point, float_atomics_not_reproducible };
-constexpr auto names_of(ScatterSums) { return std::array{"fixed-point", "float-atomics"}; }
+constexpr auto names_of(ScatterSums) { return std::array{"fixed-point", "float-atomics"}; }  ///< option words
 
 namespace detail {
 
@@ -32,8 +32,8 @@ inline int64_t check_scattered(std::string_view op, const Coo& a, const Tensor& 
 
 /// Y[rows,F] = act(A X + bias) over the unsorted entries of A: y[row[e]] += w[e] x[col[e]] (gather, apply
 /// edge, scatter: fuseGNN, Chen et al. 2020, algorithm 1). With a.transposed() it is the backward pass. X
-/// [cols,F], bias [F] optional, act none or relu, `values` [M] of the accumulator dtype, all ones if absent.
-/// Nothing of size M x F is allocated.
+/// [cols,F], bias [F] optional, `activation` none or relu, `values` [M] of the accumulator dtype, all ones if
+/// absent. Nothing of size M x F is allocated.
 ///
 /// The CPU sums each row in list order with sequential float32 additions, for any number of threads: with k
 /// terms the rounding error is up to k 2^-24 of the sum of magnitudes, larger than that of spmm, which splits
@@ -50,7 +50,7 @@ struct SpmmCooArgs {
   ScatterSums sums = ScatterSums::fixed_point;
   Tensor& y;
 
-  Device device() const { return a.device(); }
+  Device device() const { return a.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     const int64_t width = detail::check_scattered(op, a, values, x);
     if (bias) check_tensor(op, "bias", bias, {width}, x.dtype(), a.device());
@@ -59,11 +59,12 @@ struct SpmmCooArgs {
     ADJ_CHECK(!y.shares_storage_with(x), "{}: y cannot be x", op);
   }
 };
-ADJ_KERNEL(spmm_coo, SpmmCooArgs)
+ADJ_KERNEL(spmm_coo, SpmmCooArgs)  ///< spmm over an unsorted list.
 
-/// Both gradients of Y = A(w) X in one pass over the list: dx[col[e]] += w[e] dy[row[e]], summed as in
-/// spmm_coo, and dw[e] = ⟨dy[row[e]], x[col[e]]⟩, which needs no scatter. `dx` [cols,F] may be absent: then
-/// only dw is computed. dw [M] has the accumulator dtype and the same bits in every run.
+/// Both gradients of Y = A(w) X in one pass over the list `a` with w = `values`: dx[col[e]] += w[e]
+/// dy[row[e]], summed as in spmm_coo by `sums`, and dw[e] = ⟨dy[row[e]], x[col[e]]⟩, which needs no scatter.
+/// `dx` [cols,F] may be absent: then only dw is computed. dw [M] has the accumulator dtype and the same bits
+/// in every run.
 struct SpmmCooBackwardArgs {
   const Coo& a;
   const Tensor& values = kAbsent;
@@ -73,7 +74,7 @@ struct SpmmCooBackwardArgs {
   Tensor& dx;
   Tensor& dw;
 
-  Device device() const { return a.device(); }
+  Device device() const { return a.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     const int64_t width = detail::check_scattered(op, a, values, x);
     check_tensor(op, "dy", dy, {a.rows, width}, x.dtype(), a.device());
@@ -84,6 +85,6 @@ struct SpmmCooBackwardArgs {
     ADJ_CHECK(!dx.shares_storage_with(dy) && !dx.shares_storage_with(x), "{}: dx cannot be dy or x", op);
   }
 };
-ADJ_KERNEL(spmm_coo_backward, SpmmCooBackwardArgs)
+ADJ_KERNEL(spmm_coo_backward, SpmmCooBackwardArgs)  ///< Gradients of spmm_coo.
 
 }  // namespace adj::kernels

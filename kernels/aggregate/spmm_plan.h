@@ -28,12 +28,16 @@ struct SlotRun {
   int32_t end;
 };
 
-constexpr int kRunSlots = 64, kMostPlainSlots = 512;
+/// Slots in each SlotRun of a row but the last, which may have fewer.
+constexpr int kRunSlots = 64, kMostPlainSlots = 512;  ///< most slots of a row merged in one step
 
 /// The work of a structure, one unit per entry and one per row, split into items of similar size for any
 /// degree distribution. Adjacent rows of similar length become items that begin at the row's beginning, so
 /// that neighbouring warps pass the same columns at the same time. Depends only on the structure, and so does
-/// the summation order of each row.
+/// the summation order of each row. Partial sums fill `slots` rows of a workspace. In a captured step that
+/// found no cached plan `items`, `heavy_rows`, `slots` and `runs` are upper bounds; exact ones are in
+/// `totals`. item_starts(), heavy_row_list() and slot_run_list() point to the arrays, heavy_row_count() and
+/// slot_run_count() to their lengths in `totals`, all in memory of the plan's device.
 struct SpmmPlan {
   int64_t items = 0;
   int64_t heavy_rows = 0;

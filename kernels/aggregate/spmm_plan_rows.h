@@ -14,6 +14,7 @@ ADJ_HOST_DEVICE inline int64_t parts_of(int64_t length, int64_t size) {
   return length > 2 * size ? (length + size - 1) / size : 1;
 }
 
+/// Runs of a row with that many partial sums; 0 if these are merged in one step.
 ADJ_HOST_DEVICE inline int64_t runs_of(int64_t slots) {
   return slots > kMostPlainSlots ? (slots + kRunSlots - 1) / kRunSlots : 0;
 }
@@ -24,6 +25,7 @@ struct RowCounts {
   int64_t items = 0, heavy = 0;
 };
 
+/// Counts of row i for items of `size` entries and rows; zeros for i >= `rows`. `offsets` int64 [rows + 1].
 ADJ_HOST_DEVICE inline RowCounts counts_of(const int64_t* offsets, int64_t rows, int64_t size, int64_t i) {
   if (i >= rows) return {};
   const int64_t length = offsets[i + 1] - offsets[i];
@@ -37,6 +39,7 @@ ADJ_HOST_DEVICE inline RowCounts counts_of(const int64_t* offsets, int64_t rows,
   return {items << 32 | slots, slots > 0 ? runs_of(slots) << 32 | 1 : 0};
 }
 
+/// The arrays of an SpmmPlan, to be written: `starts`, `heavy`, `slot_runs` and `totals`.
 struct PlanArrays {
   ItemStart* starts;
   HeavyRow* heavy;

@@ -34,7 +34,7 @@ struct AttentionDropout {
   RandomKey key;
   DropoutRule rule;
 
-  bool drops() const { return rule.threshold != 0; }
+  bool drops() const { return rule.threshold != 0; }  ///< whether there is any
 };
 
 /// How the source part of the backward pass of GATv2 and dot attention gets the attention weights and logit

@@ -37,10 +37,10 @@ void check_dot_attention(std::string_view op, const Args& args) {
 }  // namespace detail
 
 /// e_ij = scale (⟨q_i, k_j⟩ + ⟨u_i, attr_ij⟩) (Vaswani et al. 2017; over graph edges, Shi et al. 2021). q
-/// [rows, H D], k and v [cols, H D].
+/// [rows, H D], k and v [cols, H D]. Writes `o` [rows, H D] and `lse` [rows,H].
 ///
-/// Without v the values are the keys, each times s_j [cols,H] (accumulator dtype) if given: an edge then
-/// gathers one row instead of two (AGNN, Thekumparampil et al. 2018: k_j = x_j / |x_j|, s_j = |x_j|).
+/// Without v the values are the keys, each times s_j if `s` [cols,H] (accumulator dtype) is given: an edge
+/// then gathers one row instead of two (AGNN, Thekumparampil et al. 2018: k_j = x_j / |x_j|, s_j = |x_j|).
 ///
 /// Edge features attr [M,E] (accumulator dtype) come with v, u [rows, H E] and o_attr [rows, H E] = Σ_j m_ij
 /// α_ij attr_ij per head: to add W attr_ij to keys and values, use u_i = q_i W and O_i + o_attr_i Wᵀ; nothing
@@ -67,8 +67,8 @@ struct DotAttentionArgs {
   Tensor& o_attr;
   Tensor& lse;
 
-  Device device() const { return a.csr.device(); }
-  int64_t head_width() const { return q.size(1) / heads; }
+  Device device() const { return a.csr.device(); }          ///< where the kernel runs
+  int64_t head_width() const { return q.size(1) / heads; }  ///< D
   void check(std::string_view op) const {
     ADJ_CHECK(static_cast<bool>(attr) == static_cast<bool>(u) &&
                   static_cast<bool>(attr) == static_cast<bool>(o_attr),
@@ -79,14 +79,15 @@ struct DotAttentionArgs {
       ADJ_CHECK(!*input || !o.shares_storage_with(*input), "{}: o can be none of q, k and v", op);
   }
 };
-ADJ_KERNEL(dot_attention, DotAttentionArgs)
+ADJ_KERNEL(dot_attention, DotAttentionArgs)  ///< Attention by dot products of queries and keys.
 
-/// Gradients of dot_attention; those not needed may be absent. Without v, dk is the full gradient of the
-/// tensor that is both key and value. d_o_attr comes with attr; if o_attr is omitted, its contribution must
-/// already be in `o`, and Δ_i = ⟨dO_i, O_i⟩, else Δ_i = ⟨dO_i, O_i⟩ + ⟨d_o_attr_i, o_attr_i⟩. `delta`
-/// [rows,H] is writable scratch. `tiles` and `tiles_at`, cuts of `a` and `at`, are given together: see
-/// dot_attention; logit gradients are rounded to operands as well, and keep all bits down to 2^-29 of 2 D
-/// times the largest of d_o and v.
+/// Gradients of dot_attention, called with the same `q`, `k`, `v`, `s`, `attr`, `u`, `heads`, `scale` and
+/// `dropout`, from its `lse`: `dq`, `dk`, `dv`, `ds`, `dattr` and `du`, each like its operand; those not
+/// needed may be absent. Without v, dk is the full gradient of the tensor that is both key and value.
+/// d_o_attr comes with attr; if o_attr is omitted, its contribution must already be in `o`, and Δ_i = ⟨dO_i,
+/// O_i⟩, else Δ_i = ⟨dO_i, O_i⟩ + ⟨d_o_attr_i, o_attr_i⟩. `delta` [rows,H] is writable scratch. `tiles` and
+/// `tiles_at`, cuts of `a` and `at`, are given together: see dot_attention; logit gradients are rounded to
+/// operands as well, and keep all bits down to 2^-29 of 2 D times the largest of d_o and v.
 struct DotAttentionBackwardArgs {
   const CsrMatrix& a;
   const CsrMatrix& at;
@@ -115,8 +116,8 @@ struct DotAttentionBackwardArgs {
   Tensor& dattr;
   Tensor& du;
 
-  Device device() const { return a.csr.device(); }
-  int64_t head_width() const { return q.size(1) / heads; }
+  Device device() const { return a.csr.device(); }          ///< where the kernel runs
+  int64_t head_width() const { return q.size(1) / heads; }  ///< D
   void check(std::string_view op) const {
     const bool featured = static_cast<bool>(attr);
     ADJ_CHECK(
@@ -139,6 +140,6 @@ struct DotAttentionBackwardArgs {
                   "{}: dq, dk and dv can be none of q, k, v, o and d_o", op);
   }
 };
-ADJ_KERNEL(dot_attention_backward, DotAttentionBackwardArgs)
+ADJ_KERNEL(dot_attention_backward, DotAttentionBackwardArgs)  ///< Gradients of dot_attention.
 
 }  // namespace adj::kernels

@@ -32,9 +32,9 @@ void check_gat(std::string_view op, const Args& args) {
 }  // namespace detail
 
 /// e_ij = leaky_relu(l_i + r_j + c_ij) and v_j = x_j (GAT eq. 3 and 4, Veličković et al. 2018). l [rows,H], r
-/// [cols,H] and, with edge features, c [M,H] have the accumulator dtype; x [cols, H D]. Writes O + bias
-/// [rows, H D] and lse [rows,H]. bias [H D] is optional and not allowed for bfloat16, where the rounding of
-/// the sum would enter Δ.
+/// [cols,H] and, with edge features, c [M,H] have the accumulator dtype; x [cols, H D]. `slope` is
+/// leaky_relu's below 0. Writes `o` = O + bias [rows, H D] and lse [rows,H]. bias [H D] is optional and not
+/// allowed for bfloat16, where the rounding of the sum would enter Δ.
 ///
 /// `tiles`, a cut of `a`, as in dot_attention: x is rounded to operands; requires heads of at most
 /// kWidestTileHead features, without c or dropout.
@@ -51,19 +51,20 @@ struct GatArgs {
   Tensor& o;
   Tensor& lse;
 
-  Device device() const { return a.csr.device(); }
+  Device device() const { return a.csr.device(); }  ///< where the kernel runs
   int64_t heads() const { return l.size(1); }
-  int64_t head_width() const { return x.size(1) / heads(); }
+  int64_t head_width() const { return x.size(1) / heads(); }  ///< D
   void check(std::string_view op) const {
     detail::check_gat(op, *this);
     ADJ_CHECK(!o.shares_storage_with(x), "{}: o cannot be x", op);
   }
 };
-ADJ_KERNEL(gat, GatArgs)
+ADJ_KERNEL(gat, GatArgs)  ///< Attention of GAT.
 
-/// Gradients of gat; `o` is its output including the bias. Outputs dl [rows,H], dr [cols,H], dx [cols, H D]
-/// and dc [M,H]; those not needed may be absent. `delta` [rows,H] is writable scratch. Rounding of o gives Δ
-/// = ⟨d_o, o - bias⟩ an error of up to 2^-24 Σ |d_o| |o|: a large bias costs accuracy.
+/// Gradients of gat, called with the same l, r, `c`, x, `slope`, `dropout` and bias; `o` is its output
+/// including the bias, `lse` the other one. Outputs dl [rows,H], dr [cols,H], dx [cols, H D] and dc [M,H];
+/// those not needed may be absent. `delta` [rows,H] is writable scratch. Rounding of o gives Δ = ⟨d_o, o -
+/// bias⟩ an error of up to 2^-24 Σ |d_o| |o|: a large bias costs accuracy.
 ///
 /// If `source` [H,D] and `target` [H,D] are given, l and r are products of x itself, l_i = ⟨target, x_i⟩ and
 /// r_j = ⟨source, x_j⟩ (rows and columns are then the same nodes), and dx is the full gradient of x,
@@ -93,9 +94,9 @@ struct GatBackwardArgs {
   Tensor& dx;
   Tensor& dc;
 
-  Device device() const { return a.csr.device(); }
-  int64_t heads() const { return l.size(1); }
-  int64_t head_width() const { return x.size(1) / heads(); }
+  Device device() const { return a.csr.device(); }            ///< where the kernel runs
+  int64_t heads() const { return l.size(1); }                 ///< H
+  int64_t head_width() const { return x.size(1) / heads(); }  ///< D
   void check(std::string_view op) const {
     detail::check_gat(op, *this);
     check_like(op, "d_o", d_o, o);
@@ -113,6 +114,6 @@ struct GatBackwardArgs {
               "{}: dx can be neither x nor d_o", op);
   }
 };
-ADJ_KERNEL(gat_backward, GatBackwardArgs)
+ADJ_KERNEL(gat_backward, GatBackwardArgs)  ///< Gradients of gat.
 
 }  // namespace adj::kernels

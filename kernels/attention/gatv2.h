@@ -35,10 +35,11 @@ void check_gatv2(std::string_view op, const Args& args) {
 }  // namespace detail
 
 /// e_ij = ⟨att, leaky_relu(l_i + r_j + w_ij)⟩ and v_j = r_j (GATv2 eq. 7, Brody et al. 2022). l [rows, H D]
-/// are target features, r [cols, H D] source features, att [H,D]; with edge features w_ij = attr_ij W, attr
-/// [M,E] of the accumulator dtype and W [E, H D]; nothing of size M x D is materialized. bias [H D], optional
-/// and not allowed for bfloat16, is added to O. `lse` is that of the logits without the part constant in a
-/// row, as the backward pass recomputes them; it is only meaningful there.
+/// are target features, r [cols, H D] source features, att [H,D]; `slope` is leaky_relu's below 0; with edge
+/// features w_ij = attr_ij W, attr [M,E] of the accumulator dtype and W = `w` [E, H D]; nothing of size M x D
+/// is materialized. bias [H D], optional and not allowed for bfloat16, is added to O; `o` [rows, H D] holds
+/// the sum. `dropout` acts on α. `lse` is that of the logits without the part constant in a row, as the
+/// backward pass recomputes them; it is only meaningful there.
 struct Gatv2Args {
   const CsrMatrix& a;
   const Tensor& l;
@@ -52,19 +53,21 @@ struct Gatv2Args {
   Tensor& o;
   Tensor& lse;
 
-  Device device() const { return a.csr.device(); }
-  int64_t heads() const { return att.size(0); }
-  int64_t head_width() const { return att.size(1); }
+  Device device() const { return a.csr.device(); }    ///< where the kernel runs
+  int64_t heads() const { return att.size(0); }       ///< H
+  int64_t head_width() const { return att.size(1); }  ///< D
   void check(std::string_view op) const {
     detail::check_gatv2(op, *this);
     ADJ_CHECK(!o.shares_storage_with(l) && !o.shares_storage_with(r), "{}: o can be neither l nor r", op);
   }
 };
-ADJ_KERNEL(gatv2, Gatv2Args)
+ADJ_KERNEL(gatv2, Gatv2Args)  ///< Attention of GATv2.
 
-/// Gradients of gatv2; `o` is its output including the bias. Outputs dl [rows, H D], dr [cols, H D], datt
-/// [H,D], dattr [M,E] (accumulator dtype) and dw [E, H D]; those not needed may be absent. `delta` [rows,H]
-/// is writable scratch. Rounding of o gives Δ = ⟨d_o, o - bias⟩ an error of up to 2^-24 Σ |d_o| |o|.
+/// Gradients of gatv2, called with the same `a`, `l`, `r`, `att`, `attr`, `w`, `slope`, `dropout` and bias;
+/// `o` is its output including the bias, `lse` the other one. `at` is the transpose of `a`; `gradient`: see
+/// AttentionGradient. Outputs dl [rows, H D], dr [cols, H D], datt [H,D], dattr [M,E] (accumulator dtype) and
+/// dw [E, H D]; those not needed may be absent. `delta` [rows,H] is writable scratch. Rounding of o gives Δ =
+/// ⟨d_o, o - bias⟩ an error of up to 2^-24 Σ |d_o| |o|.
 struct Gatv2BackwardArgs {
   const CsrMatrix& a;
   const CsrMatrix& at;
@@ -87,9 +90,9 @@ struct Gatv2BackwardArgs {
   Tensor& dattr;
   Tensor& dw;
 
-  Device device() const { return a.csr.device(); }
-  int64_t heads() const { return att.size(0); }
-  int64_t head_width() const { return att.size(1); }
+  Device device() const { return a.csr.device(); }    ///< where the kernel runs
+  int64_t heads() const { return att.size(0); }       ///< H
+  int64_t head_width() const { return att.size(1); }  ///< D
   void check(std::string_view op) const {
     detail::check_gatv2(op, *this);
     ADJ_CHECK(attr || (!dattr && !dw), "{}: gradients of edge features where there are none", op);
@@ -103,6 +106,6 @@ struct Gatv2BackwardArgs {
                 "{}: dl and dr can be none of l, r, o and d_o", op);
   }
 };
-ADJ_KERNEL(gatv2_backward, Gatv2BackwardArgs)
+ADJ_KERNEL(gatv2_backward, Gatv2BackwardArgs)  ///< Gradients of gatv2.
 
 }  // namespace adj::kernels

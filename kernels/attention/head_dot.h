@@ -28,13 +28,13 @@ struct HeadDotArgs {
   Tensor& y;
   Tensor& y2;
 
-  Device device() const { return x.device(); }
+  Device device() const { return x.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     ADJ_CHECK(static_cast<bool>(a2) == static_cast<bool>(y2), "{}: a2 and y2 come together", op);
     detail::check_head_dot(op, x, a, a2, {"y", y}, {"y2", y2});
   }
 };
-ADJ_KERNEL(head_dot, HeadDotArgs)
+ADJ_KERNEL(head_dot, HeadDotArgs)  ///< Dot products of a row with a vector, per head.
 
 /// Gradients of head_dot: dx[n,h,:] = dy[n,h] a[h,:] + dy2[n,h] a2[h,:], da[h,:] = Σ_n dy[n,h] x[n,h,:], and
 /// da2 likewise; those not needed may be absent. With da and da2, `d_o` [N, H D] may be given and is reduced
@@ -52,7 +52,7 @@ struct HeadDotBackwardArgs {
   Tensor& da2;
   Tensor& dbias;
 
-  Device device() const { return x.device(); }
+  Device device() const { return x.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     ADJ_CHECK(static_cast<bool>(a2) == static_cast<bool>(dy2) && (a2 || !da2),
               "{}: a2, dy2 and da2 come together", op);
@@ -66,6 +66,6 @@ struct HeadDotBackwardArgs {
     check_gradients(op, {{"dx", dx, x}, {"da", da, a}, {"da2", da2, a2}});
   }
 };
-ADJ_KERNEL(head_dot_backward, HeadDotBackwardArgs)
+ADJ_KERNEL(head_dot_backward, HeadDotBackwardArgs)  ///< Gradients of head_dot.
 
 }  // namespace adj::kernels

@@ -10,12 +10,12 @@ namespace adj::kernels {
 struct HeadProductArgs {
   const Tensor& x;
   const Tensor& weight;
-  int64_t heads;
+  int64_t heads;  ///< H
   bool turned = false;
   bool accumulate = false;
   Tensor& y;
 
-  Device device() const { return x.device(); }
+  Device device() const { return x.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     check_matrix(op, {{"x", x}, {"weight", weight}});
     const int64_t of_weight = weight.size(0) * heads, features = weight.size(1), rows = x.size(0);
@@ -27,16 +27,16 @@ struct HeadProductArgs {
               "{}: y can be neither x nor weight", op);
   }
 };
-ADJ_KERNEL(head_product, HeadProductArgs)
+ADJ_KERNEL(head_product, HeadProductArgs)  ///< Products with a matrix per head.
 
 /// weight[e, h D + d] = product[h E + e, h D + d], the E x D diagonal blocks of product [H E, H D]: the
 /// gradient of head_product's weight for product = xᵀ dy.
 struct DiagonalBlocksArgs {
   const Tensor& product;
-  int64_t heads;
+  int64_t heads;  ///< H
   Tensor& weight;
 
-  Device device() const { return product.device(); }
+  Device device() const { return product.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     check_float(op, "product", product);
     check_matrix(op, "weight", weight);
@@ -47,6 +47,6 @@ struct DiagonalBlocksArgs {
     ADJ_CHECK(!weight.shares_storage_with(product), "{}: weight cannot be product", op);
   }
 };
-ADJ_KERNEL(diagonal_blocks, DiagonalBlocksArgs)
+ADJ_KERNEL(diagonal_blocks, DiagonalBlocksArgs)  ///< Gradient of head_product's weight.
 
 }  // namespace adj::kernels

@@ -9,14 +9,14 @@ namespace adj {
 
 namespace kernels {
 
-/// Sets the bits of the structure's entries in `output` [rows, cols], one bit each, packed along rows; writes
-/// planes and sums. `repeats` int32 [1]: number of entries whose bit was already set.
+/// Sets the bits of the entries of the structure `a` in `output` [rows, cols], one bit each, packed along
+/// rows; writes planes and sums. `repeats` int32 [1]: number of entries whose bit was already set.
 struct AdjacencyBitsArgs {
   const Csr& a;
   BitTensor& output;
   Tensor& repeats;
 
-  Device device() const { return a.device(); }
+  Device device() const { return a.device(); }  ///< of all arguments
   void check(std::string_view op) const {
     check_csr(op, a);
     detail::check_planes(op, "the bit tensor", output);
@@ -27,7 +27,7 @@ struct AdjacencyBitsArgs {
     check_tensor(op, "repeats", repeats, {1}, DType::i32, a.device());
   }
 };
-ADJ_KERNEL(adjacency_bits, AdjacencyBitsArgs)
+ADJ_KERNEL(adjacency_bits, AdjacencyBitsArgs)  ///< The entries of a structure as bits.
 
 }  // namespace kernels
 

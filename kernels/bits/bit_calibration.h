@@ -12,6 +12,7 @@ namespace adj {
 /// the full range.
 enum class Calibration : uint8_t { minmax, percentile, least_squares };
 
+/// A `method` finds the numbers that a mapping of kind `range` holds, for x packed `along` rows or columns.
 struct CalibrationOptions {
   Calibration method = Calibration::minmax;
   PackedAlong along = PackedAlong::rows;
@@ -21,6 +22,7 @@ struct CalibrationOptions {
   int parts = 100;       ///< candidates of least_squares: 1/parts, 2/parts, … of the full range
 };
 
+/// What calibrate() finds: q = round(x / scale + zero).
 struct BitScales {
   Tensor scale, zero;  ///< float32 [1], or [outer] by row
 };

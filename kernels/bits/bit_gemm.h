@@ -21,12 +21,11 @@ inline void check_operands(std::string_view op, const BitTensor& a, const BitTen
 
 }  // namespace detail
 
-/// Y[M,N] = A B over bit tensors, A packed along rows (outer M) and B along columns (outer N), both of inner
-/// K, with any bit widths: Σ_ij 2^(i+j) popcount(A_i and B_j) over their planes (QGTC, eq. 6).
+/// `y` [M,N] = A B over bit tensors, `a` packed along rows (outer M) and `b` along columns (outer N), both of
+/// inner K, with any bit widths: Σ_ij 2^(i+j) popcount(A_i and B_j) over their planes (QGTC, eq. 6).
 ///   int32    Σ_k q_a q_b, exact: requires (2^bits_a - 1) (2^bits_b - 1) K < 2^31
 ///   float32  the dequantized product, scale_a scale_b Σ_k (q_a - zero_a) (q_b - zero_b), from that sum and
-///   the
-///            operands' own sums, in float64, rounded once; then `bias` is added
+///            the operands' own sums, in float64, rounded once; then `bias` is added
 /// Identical on every device.
 struct BitGemmArgs {
   const BitTensor& a;
@@ -47,9 +46,10 @@ struct BitGemmArgs {
     detail::check_steps(op, steps, a);
   }
 };
-ADJ_KERNEL(bit_gemm, BitGemmArgs)
+ADJ_KERNEL(bit_gemm, BitGemmArgs)  ///< Product of bit tensors.
 
-/// Correction terms of a float32 product beyond Σ q_a q_b, of a row of A or a column of B.
+/// Correction terms of a float32 product beyond Σ q_a q_b, of a row of A or a column of B: its `scale` and
+/// `zero`, and the `sum` of its q over K.
 struct BitTerm {
   double scale, zero, sum;
 };
@@ -65,11 +65,12 @@ ADJ_HOST_DEVICE inline float bit_value(int32_t sum, const BitTerm& a, const BitT
   return static_cast<float>(value * (a.scale * b.scale));
 }
 
-/// The float32 bit_gemm with a fused layer epilogue, requantized to bits as the left operand of the next
-/// product: q of act(row_scale_m column_scale_n value + row_shift_m + column_shift_n), e.g. a folded batch
-/// norm and a bias (QGTC, section 4.5), with the given scale and zero of `output` [M,N]; writes its planes
-/// and sums. Sums are exact, all else is float32 in the order of requantized(): bitwise identical on every
-/// device. (Wᵀ Xᵀ has outputs as rows, and packs them as the right operand of a sum over X's rows.)
+/// The float32 bit_gemm of `a` and `b` with a fused layer epilogue, requantized to bits as the left operand
+/// of the next product: q of act(row_scale_m column_scale_n value + row_shift_m + column_shift_n), act the
+/// `activation` none or relu, e.g. a folded batch norm and a bias (QGTC, section 4.5), with the given scale
+/// and zero of `output` [M,N]; writes its planes and sums. Sums are exact, all else is float32 in the order
+/// of requantized(): bitwise identical on every device. (Wᵀ Xᵀ has outputs as rows, and packs them as the
+/// right operand of a sum over X's rows.)
 struct BitGemmToBitsArgs {
   const BitTensor& a;
   const BitTensor& b;
@@ -97,10 +98,10 @@ struct BitGemmToBitsArgs {
     check_fused(op, activation);
   }
 };
-ADJ_KERNEL(bit_gemm_to_bits, BitGemmToBitsArgs)
+ADJ_KERNEL(bit_gemm_to_bits, BitGemmToBitsArgs)  ///< Product of bit tensors, requantized to bits or bytes.
 
-/// The same with byte output, as rows for a neighbor gather: the same q, with the given scale and zero of
-/// `output` [M,N].
+/// The same with byte output, as rows for a neighbor gather: the same q of `a`, `b` and `activation`, with
+/// the given scale and zero of `output` [M,N].
 struct BitGemmToBytesArgs {
   const BitTensor& a;
   const BitTensor& b;
@@ -109,7 +110,7 @@ struct BitGemmToBytesArgs {
   Activation activation = Activation::none;
   ByteTensor& output;
 
-  Device device() const { return a.device(); }
+  Device device() const { return a.device(); }  ///< of all arguments
   void check(std::string_view op) const {
     detail::check_operands(op, a, b);
     detail::check_bytes(op, output, a.outer, b.outer, a.device());
@@ -118,19 +119,19 @@ struct BitGemmToBytesArgs {
     check_fused(op, activation);
   }
 };
-ADJ_KERNEL(bit_gemm_to_bytes, BitGemmToBytesArgs)
+ADJ_KERNEL(bit_gemm_to_bytes, BitGemmToBytesArgs)  ///< Product of bit tensors, requantized to byte rows.
 
 /// Row terms of a requantized product: those of the left operand times the epilogue's scale, and the
 /// quantization of the result.
 struct BitRow {
-  float scale, zero, shift;
-  float rest;              ///< K zero - Σ q
-  float inverse, to_zero;  ///< 1 / the result's scale, and its zero
-  float least;             ///< lower clamp: 0, or the zero point after relu
+  float scale, zero, shift;  ///< scale_a row_scale, zero_a, row_shift
+  float rest;                ///< K zero - Σ q
+  float inverse, to_zero;    ///< 1 / the result's scale, and its zero
+  float least;               ///< lower clamp: 0, or the zero point after relu
 };
 /// Column terms: those of the right operand times the epilogue's scale.
 struct alignas(16) BitColumn {
-  float scale, zero, sum, shift;
+  float scale, zero, sum, shift;  ///< scale_b column_scale, zero_b, Σ q_b, column_shift
 };
 /// q of a sum of products (converted to float32) before clamping to `largest` and rounding. relu is in
 /// row.least: negative values end up below the zero point, as 1 / scale is positive. NaN becomes least.

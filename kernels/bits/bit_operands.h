@@ -8,7 +8,7 @@
 
 namespace adj::kernels {
 
-/// One number for all rows, or one per row.
+/// The first of `numbers` for all rows or, if `each`, one per row; at() gives that of a row.
 struct PerRow {
   const float* numbers;
   bool each;
@@ -18,7 +18,8 @@ struct PerRow {
   ADJ_HOST_DEVICE float at(int64_t row) const { return numbers[each ? row : 0]; }
 };
 
-/// Scale and zero for fake quantization: per row, per column, or one for all.
+/// `scale` and `zero` for fake quantization: per row (`by_row`), per column (`by_column`), or one for all.
+/// Rows with a nonzero `keep` [R] are kept(); null: none are. `largest` is the largest q, 2^bits - 1.
 struct FakeRanges {
   PerRow scale, zero;
   bool by_row, by_column;
@@ -37,6 +38,8 @@ struct FakeRanges {
   ADJ_HOST_DEVICE bool kept(int64_t row) const { return keep != nullptr && keep[row] != 0; }
 };
 
+/// A BitTensor as an operand: `outer` rows in `planes`, these `plane_bytes` and their steps `step_bytes`
+/// apart, with `scale`, `zero` and `sums` (Σ q). term(): of a row, or of a column and its bias (null: none).
 struct BitOperand {
   const uint8_t* planes;
   int64_t plane_bytes, step_bytes;
@@ -70,19 +73,20 @@ struct BitOperand {
   }
 };
 
-/// Output of a requantized product and the layer's epilogue.
+/// Output of a requantized product and the layer's epilogue, with `row_scale` and `column_scale`; row() and
+/// column() join it with the terms of an operand (`inner`: K). numbers_of() an absent tensor is null.
 struct BitResult {
   uint8_t* bytes =
       nullptr;        ///< a byte each: rows or, with a step_bytes, a BitTensor of bytes; or null: planes
   int64_t pitch = 0;  ///< of rows of bytes
-  uint8_t* planes = nullptr;
-  int64_t plane_bytes = 0, step_bytes = 0;
-  int bits = 0, largest = 0;
-  PerRow scale, zero;
+  uint8_t* planes = nullptr;                                     ///< of a BitTensor; null: a ByteTensor
+  int64_t plane_bytes = 0, step_bytes = 0;                       ///< of a BitTensor; 0: a ByteTensor
+  int bits = 0, largest = 0;                                     ///< those of q, and the largest q
+  PerRow scale, zero;                                            ///< of q
   int32_t* sums = nullptr;                                       ///< on a GPU zeros before
   const float *row_scale = nullptr, *row_shift = nullptr;        ///< [M], or null
   const float *column_scale = nullptr, *column_shift = nullptr;  ///< [N], or null
-  bool relu = false;
+  bool relu = false;                                             ///< else no activation
 
   static const float* numbers_of(const Tensor& x) { return x ? x.data<float>() : nullptr; }
 

@@ -40,28 +40,28 @@ inline void check_packed(std::string_view op, const Tensor& x, const BitTensor& 
 
 }  // namespace detail
 
-/// q = round(x / scale + zero), clamped to [0, 2^bits - 1]; NaN becomes 0. x float32 [R,C]; scale and zero of
-/// `output` are given, its planes and sums are written.
+/// q = round(x / scale + zero), clamped to [0, 2^bits - 1]; NaN becomes 0. x float32 [R,C], packed `along`
+/// rows or columns; scale and zero of `output` are given, its planes and sums are written.
 struct PackBitsArgs {
   const Tensor& x;
   PackedAlong along = PackedAlong::rows;
   BitTensor& output;
 
-  Device device() const { return x.device(); }
+  Device device() const { return x.device(); }  ///< of all arguments
   void check(std::string_view op) const { detail::check_packed(op, x, output, along); }
 };
-ADJ_KERNEL(pack_bits, PackBitsArgs)
+ADJ_KERNEL(pack_bits, PackBitsArgs)  ///< Numbers to bit planes.
 
-/// x = scale (q - zero), float32 [R,C].
+/// x = scale (q - zero), float32 [R,C], for q of `input`, packed `along` rows or columns.
 struct UnpackBitsArgs {
   const BitTensor& input;
   PackedAlong along = PackedAlong::rows;
   Tensor& x;
 
-  Device device() const { return x.device(); }
+  Device device() const { return x.device(); }  ///< of all arguments
   void check(std::string_view op) const { detail::check_packed(op, x, input, along); }
 };
-ADJ_KERNEL(unpack_bits, UnpackBitsArgs)
+ADJ_KERNEL(unpack_bits, UnpackBitsArgs)  ///< Bit planes to numbers.
 
 /// The same numbers as bytes; bits, scale and zero of `output` (a byte tensor) match `input`, its planes are
 /// written.
@@ -69,7 +69,7 @@ struct ExpandBitsArgs {
   const BitTensor& input;
   BitTensor& output;
 
-  Device device() const { return input.device(); }
+  Device device() const { return input.device(); }  ///< of all arguments
   void check(std::string_view op) const {
     detail::check_planes(op, "input", input);
     detail::check_bits(op, "output", output);
@@ -79,7 +79,7 @@ struct ExpandBitsArgs {
               output.inner, output.bits, input.outer, input.inner, input.bits);
   }
 };
-ADJ_KERNEL(expand_bits, ExpandBitsArgs)
+ADJ_KERNEL(expand_bits, ExpandBitsArgs)  ///< Bit planes to bytes.
 
 }  // namespace kernels
 

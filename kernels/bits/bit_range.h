@@ -7,8 +7,9 @@ namespace adj {
 namespace kernels {
 
 /// scale and zero for to_bits(), float32 [1] over all of x, or [outer], per row (along rows) or column; from
-/// its finite numbers. affine: scale = (largest - least) / L, zero = round(-least / scale); symmetric: scale
-/// = 2 m / L, zero = L / 2. scale is 1 if all numbers are 0. Identical on every device.
+/// its finite numbers, by `range` for L = 2^bits - 1. affine: scale = (largest - least) / L, zero =
+/// round(-least / scale); symmetric: scale = 2 m / L, zero = L / 2. scale is 1 if all numbers are 0.
+/// Identical on every device.
 struct BitRangeArgs {
   const Tensor& x;
   PackedAlong along = PackedAlong::rows;
@@ -28,7 +29,7 @@ struct BitRangeArgs {
     check_tensor(op, {{"scale", scale}, {"zero", zero}}, scale.shape(), DType::f32, device());
   }
 };
-ADJ_KERNEL(bit_range, BitRangeArgs)
+ADJ_KERNEL(bit_range, BitRangeArgs)  ///< Scale and zero for a matrix.
 
 }  // namespace kernels
 

@@ -21,18 +21,18 @@ inline void check_steps(std::string_view op, const BitSteps* steps, const BitTen
 
 }  // namespace detail
 
-/// Fills counts and list, allocated as described at BitSteps.
+/// Fills counts and list of `output`, allocated as described at BitSteps, for the bit planes `input`.
 struct FindBitStepsArgs {
   const BitTensor& input;
   BitSteps& output;
 
-  Device device() const { return input.device(); }
+  Device device() const { return input.device(); }  ///< of all arguments
   void check(std::string_view op) const {
     detail::check_planes(op, "the bit tensor", input);
     detail::check_steps(op, &output, input);
   }
 };
-ADJ_KERNEL(find_bit_steps, FindBitStepsArgs)
+ADJ_KERNEL(find_bit_steps, FindBitStepsArgs)  ///< The nonempty steps of bit planes.
 
 }  // namespace kernels
 

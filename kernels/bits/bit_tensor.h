@@ -5,15 +5,15 @@
 
 namespace adj {
 
-/// Unsigned integers q of 1 to 8 bits, [outer, inner], as bit planes, with their dequantization scale (q -
-/// zero). Products reduce over `inner`: a left operand [M,K] is packed along its rows (outer M), a right
-/// operand [K,N] along its columns (outer N).
+/// Unsigned integers q of 1 to 8 bits (kMostBits), [outer, inner], as bit planes, with their dequantization
+/// scale (q - zero). Products reduce over `inner`: a left operand [M,K] is packed along its rows (outer M), a
+/// right operand [K,N] along its columns (outer N).
 ///
-/// Layout: plane p has bit p of every number. It is split along `inner` into steps of 1024 bits; a step has
-/// 128 bytes of each row, with the 16-byte chunk c of row o at c ^ (o % 8). Rows are zero-padded to a
-/// multiple of 8, `inner` to one of 1024; the zeros add nothing to a product. So any 8 n rows of a step are
-/// contiguous, and one bulk copy brings them to shared memory in the layout that tensor cores read without
-/// bank conflicts. (QGTC's 3D-stacked planes, section 4.2, are read in tiles of 8 x 128 bits.)
+/// Layout: plane p has bit p of every number. It is split along `inner` into steps of kStepBits; a step has
+/// kRowBytes of each row, with the 16-byte chunk c of row o at c ^ (o % 8). Rows are zero-padded to a
+/// multiple of kRowGroup, `inner` to one of 1024; the zeros add nothing to a product. So any 8 n rows of a
+/// step are contiguous, and one bulk copy brings them to shared memory in the layout that tensor cores read
+/// without bank conflicts. (QGTC's 3D-stacked planes, section 4.2, are read in tiles of 8 x 128 bits.)
 ///
 /// Alternatively one byte per number, in the same layout: steps of 128 numbers, one plane. This is faster for
 /// products of operands with many bits or short rows (as_bytes() below); both operands must use the same
@@ -24,7 +24,7 @@ struct BitTensor {
 
   int64_t outer = 0, inner = 0;
   int bits = 0;
-  bool bytes = false;
+  bool bytes = false;  ///< one per number, else planes
   Tensor planes;       ///< uint8 [bits, or 1 of bytes, steps, padded rows, kRowBytes]
   Tensor scale, zero;  ///< float32 [1], or [outer]: per row
   Tensor sums;         ///< int32 [outer]: Σ q over inner
@@ -48,15 +48,14 @@ struct BitTensor {
     return result;
   }
 
-  int num_planes() const { return bytes ? 1 : bits; }
-  int64_t step_numbers() const { return bytes ? kRowBytes : kStepBits; }
+  int num_planes() const { return bytes ? 1 : bits; }                     ///< 1 if of bytes
+  int64_t step_numbers() const { return bytes ? kRowBytes : kStepBits; }  ///< numbers of a row in a step
   int64_t steps() const { return ceil_div(inner, step_numbers()); }
-  int64_t padded_rows() const { return ceil_div(outer, kRowGroup) * kRowGroup; }
-  /// Bytes per step and per plane.
-  int64_t step_bytes() const { return padded_rows() * kRowBytes; }
-  int64_t plane_bytes() const { return steps() * step_bytes(); }
-  int largest() const { return (1 << bits) - 1; }
-  Device device() const { return planes.device(); }
+  int64_t padded_rows() const { return ceil_div(outer, kRowGroup) * kRowGroup; }  ///< a multiple of kRowGroup
+  int64_t step_bytes() const { return padded_rows() * kRowBytes; }  ///< bytes of a step of a plane
+  int64_t plane_bytes() const { return steps() * step_bytes(); }    ///< bytes of a plane
+  int largest() const { return (1 << bits) - 1; }                   ///< the largest q
+  Device device() const { return planes.device(); }                 ///< of all its tensors
   BitTensor to(Device where) const {
     BitTensor moved = *this;
     moved.planes = planes.to(where);
@@ -86,22 +85,23 @@ ADJ_HOST_DEVICE inline int64_t byte_place(int64_t step_bytes, int64_t o, int64_t
 /// Packing direction of a matrix [R,C]: along rows (outer R, inner C), for a left operand, or along columns
 /// (outer C, inner R), for a right one.
 enum class PackedAlong : uint8_t { rows, columns };
-/// Rows of the bit tensor of x, and the numbers in each.
+/// Rows of the bit tensor of x.
 inline int64_t outer_of(const Tensor& x, PackedAlong along) {
   return x.size(along == PackedAlong::rows ? 0 : 1);
 }
+/// Numbers in a row of the bit tensor of x.
 inline int64_t inner_of(const Tensor& x, PackedAlong along) {
   return x.size(along == PackedAlong::rows ? 1 : 0);
 }
 
 /// The nonempty steps of 1024 numbers of a bit tensor, by tiles of kRows rows; a product over a clustered
-/// adjacency skips the others (zero-tile jumping, QGTC, section 4.3).
+/// adjacency skips the others (zero-tile jumping, QGTC, section 4.3). to() copies them to a device.
 struct BitSteps {
   static constexpr int64_t kRows = 128;
 
-  int64_t outer = 0, steps = 0;
-  Tensor counts;  ///< int32 [tiles]
-  Tensor list;    ///< int32 [tiles, steps]: the first counts[t] of tile t, ascending
+  int64_t outer = 0, steps = 0;  ///< of the bit tensor
+  Tensor counts;                 ///< int32 [tiles]
+  Tensor list;                   ///< int32 [tiles, steps]: the first counts[t] of tile t, ascending
 
   BitSteps to(Device device) const { return {outer, steps, counts.to(device), list.to(device)}; }
 };

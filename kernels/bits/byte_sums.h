@@ -21,7 +21,7 @@ struct SumBytesToBitsArgs {
   const Tensor& column_shift = kAbsent;  ///< float32 [F], absent: 0
   BitTensor& output;                     ///< of bytes
 
-  Device device() const { return a.device(); }
+  Device device() const { return a.device(); }  ///< of all arguments
   void check(std::string_view op) const {
     check_csr(op, a);
     detail::check_bits(op, "output", output);
@@ -38,7 +38,7 @@ struct SumBytesToBitsArgs {
         check_tensor(op, "column_scale or column_shift", *one, {output.inner}, DType::f32, a.device());
   }
 };
-ADJ_KERNEL(sum_bytes_to_bits, SumBytesToBitsArgs)
+ADJ_KERNEL(sum_bytes_to_bits, SumBytesToBitsArgs)  ///< Sums of neighbors' byte rows, as a BitTensor.
 
 /// Column terms of a byte sum, as in BitResult::column.
 ADJ_HOST_DEVICE inline BitColumn byte_sum_column(float x_scale, float x_zero, const float* column_scale,

@@ -8,7 +8,8 @@ namespace adj {
 
 namespace kernels {
 
-/// Addresses of the numbers of a ByteTensor.
+/// Addresses of the numbers of a ByteTensor of `rows` rows, `width` numbers and `pitch` bytes each; at()
+/// reads one. place() is the offset of used byte i, and joined() its value from the numbers q(row, column).
 struct ByteRows {
   int64_t rows, width, pitch;
   int bits;  ///< that a number takes
@@ -18,8 +19,7 @@ struct ByteRows {
   ADJ_HOST_DEVICE int at(const uint8_t* bytes, int64_t row, int64_t column) const {
     return bytes[row * pitch + column * bits / 8] >> column * bits % 8 & ((1 << bits) - 1);
   }
-  /// Bytes without padding, each written by one thread; the place of byte i, and its value from the numbers
-  /// q(k).
+  /// Bytes without padding, each written by one thread.
   ADJ_HOST_DEVICE int64_t used() const { return rows * of_row(); }
   ADJ_HOST_DEVICE int64_t place(int64_t i) const { return i / of_row() * pitch + i % of_row(); }
   template <class F>
@@ -59,41 +59,41 @@ struct PackBytesArgs {
   const Tensor& x;
   ByteTensor& output;
 
-  Device device() const { return x.device(); }
+  Device device() const { return x.device(); }  ///< of all arguments
   void check(std::string_view op) const {
     ADJ_CHECK(x.dims() == 2 && x.dtype() == DType::f32, "{}: x is {}, expected a float32 matrix", op,
               x.str());
     detail::check_bytes(op, output, x.shape()[0], x.shape()[1], x.device());
   }
 };
-ADJ_KERNEL(pack_bytes, PackBytesArgs)
+ADJ_KERNEL(pack_bytes, PackBytesArgs)  ///< Numbers to byte rows.
 
-/// Y[N,F] = scale (q - zero), float32.
+/// `y` [N,F] = scale (q - zero), float32, for q of `x`.
 struct UnpackBytesArgs {
   const ByteTensor& x;
   Tensor& y;
 
-  Device device() const { return x.device(); }
+  Device device() const { return x.device(); }  ///< of all arguments
   void check(std::string_view op) const {
     detail::check_bytes(op, x, x.rows(), x.width, x.device());
     check_tensor(op, "y", y, {x.rows(), x.width}, DType::f32, x.device());
   }
 };
-ADJ_KERNEL(unpack_bytes, UnpackBytesArgs)
+ADJ_KERNEL(unpack_bytes, UnpackBytesArgs)  ///< Byte rows to numbers.
 
 /// The numbers of x in the bytes of `output`, which has its bits and width; either may be narrow.
 struct RepackBytesArgs {
   const ByteTensor& x;
   ByteTensor& output;
 
-  Device device() const { return x.device(); }
+  Device device() const { return x.device(); }  ///< of all arguments
   void check(std::string_view op) const {
     detail::check_bytes(op, x, x.rows(), x.width, x.device(), true);
     detail::check_bytes(op, output, x.rows(), x.width, x.device(), true);
     ADJ_CHECK(output.bits == x.bits, "{}: {} bits to {}", op, x.bits, output.bits);
   }
 };
-ADJ_KERNEL(repack_bytes, RepackBytesArgs)
+ADJ_KERNEL(repack_bytes, RepackBytesArgs)  ///< Byte rows to narrow ones or back.
 
 }  // namespace kernels
 
@@ -104,6 +104,7 @@ inline ByteTensor to_bytes(const Tensor& x, int bits, const Tensor& scale, const
   kernels::pack_bytes({.x = x, .output = q});
   return q;
 }
+/// x with narrow rows: fewer bytes to copy.
 inline ByteTensor narrowed(const ByteTensor& x) {
   ByteTensor result{x.bits, x.width, {}, x.scale, x.zero, true};
   result.bytes = Tensor::empty({x.rows(), result.pitch()}, DType::u8, x.device());

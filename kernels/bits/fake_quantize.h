@@ -43,15 +43,15 @@ struct FakeQuantizeArgs {
   const Tensor& keep = kAbsent;
   Tensor& y;
 
-  Device device() const { return x.device(); }
+  Device device() const { return x.device(); }  ///< of all arguments
   void check(std::string_view op) const {
     detail::check_fake(op, x, bits, scale, zero, along, keep);
     check_like(op, "y", y, x);
   }
 };
-ADJ_KERNEL(fake_quantize, FakeQuantizeArgs)
+ADJ_KERNEL(fake_quantize, FakeQuantizeArgs)  ///< Numbers rounded to those that bits represent.
 
-/// dy/dx and dy/dscale of a number.
+/// dy/dx (`x`) and dy/dscale (`scale`) of a number.
 struct FakeSlope {
   float x, scale;
 };
@@ -67,6 +67,7 @@ ADJ_HOST_DEVICE inline FakeSlope fake_slope(float x, float scale, float zero, in
 
 /// dx and dscale = gradient_scale Σ dy dy/dscale over the numbers that share a scale, accumulated in float64;
 /// either may be absent. Rows with `keep` pass dy to x and add nothing to their scale. `dx` may be `dy`.
+/// x, bits, scale, zero, along and keep are those of fake_quantize().
 struct FakeQuantizeBackwardArgs {
   const Tensor& x;
   int bits;
@@ -79,7 +80,7 @@ struct FakeQuantizeBackwardArgs {
   Tensor& dx;
   Tensor& dscale;
 
-  Device device() const { return x.device(); }
+  Device device() const { return x.device(); }  ///< of all arguments
   void check(std::string_view op) const {
     detail::check_fake(op, x, bits, scale, zero, along, keep);
     check_like(op, "dy", dy, x);
@@ -87,6 +88,6 @@ struct FakeQuantizeBackwardArgs {
     check_gradients(op, {{"dx", dx, x}, {"dscale", dscale, scale}});
   }
 };
-ADJ_KERNEL(fake_quantize_backward, FakeQuantizeBackwardArgs)
+ADJ_KERNEL(fake_quantize_backward, FakeQuantizeBackwardArgs)  ///< The gradient of fake_quantize().
 
 }  // namespace adj::kernels

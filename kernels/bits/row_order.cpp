@@ -11,7 +11,7 @@ RowOrder::RowOrder(const Csr& csr) {
   std::vector<Row> order;
   for (size_t i = 0; i + 1 < offsets.size(); ++i) {
     const int64_t count = offsets[i + 1] - offsets[i];
-    ADJ_CHECK(count < int64_t{1} << 31, "row {} has {} entries, expected less than 2^31", i, count);
+    ADJ_CHECK(count < int64_t{1} << 31, "RowOrder: row {} has {} entries, expected less than 2^31", i, count);
     order.push_back({offsets[i], static_cast<int32_t>(i), static_cast<int32_t>(count)});
   }
   const auto fours_of = [](const Row& row) { return (std::min<int64_t>(row.count, kMost + 1) + 3) / 4; };

@@ -8,13 +8,13 @@ namespace adj {
 /// that adjacent rows finish together. Rows with more than kMost entries come first and get one block each.
 struct RowOrder {
   static constexpr int64_t kMost = 256;
-  /// A row and its entries in one load; two dependent loads would stall.
+  /// A `row` and its `count` entries from `begin` on, in one load; two dependent loads would stall.
   struct alignas(16) Row {
     int64_t begin;
     int32_t row, count;
   };
-  Tensor rows;  ///< int32 [rows, 4], one Row each, on the structure's device
-  int64_t long_rows = 0;
+  Tensor rows;            ///< int32 [rows, 4], one Row each, on the structure's device
+  int64_t long_rows = 0;  ///< number of rows with more than kMost entries
 
   RowOrder() = default;
   /// Synchronizes with the device. Throws Error if a row has 2^31 entries or more.

@@ -7,15 +7,16 @@ namespace adj {
 
 namespace kernels {
 
+/// op of an operand of gemm().
 enum class Transpose : bool { no, yes };
 
-/// C[M,N] = act(op(A) op(B) + bias), or C += op(A) op(B) with `accumulate`, without bias and act. If
-/// `through_relu` [M,N] is given, C is multiplied by 1 where it is positive and by 0 elsewhere (the backward
-/// pass of a relu fused into the product); without act. Row-major, op = optional transpose; `bias` [N]
-/// optional; act none or relu. float32 by oneDNN if available, else own code; float64 by that; bfloat16 as
-/// the float32 product of the widened operands, rounded once after bias and act. On a GPU cuBLASLt, with
-/// bfloat16 on its tensor cores, or the method of ExactProducts; small exact products have their own kernel.
-/// M, N or K may be 0 (K = 0 gives act(bias)).
+/// `c` [M,N] = act(op(a) op(b) + bias), or c += op(a) op(b) with `accumulate`, without bias and act. If
+/// `through_relu` [M,N] is given, c is multiplied by 1 where it is positive and by 0 elsewhere (the backward
+/// pass of a relu fused into the product); without act. Row-major, op = optional transpose (`trans_a`,
+/// `trans_b`) of `a` and `b`; `bias` [N] optional; act the `activation` none or relu. float32 by oneDNN if
+/// available, else own code; float64 by that; bfloat16 as the float32 product of the widened operands,
+/// rounded once after bias and act. On a GPU cuBLASLt, with bfloat16 on its tensor cores, or the method of
+/// ExactProducts; small exact products have their own kernel. M, N or K may be 0 (K = 0 gives act(bias)).
 struct GemmArgs {
   const Tensor& a;
   Transpose trans_a = Transpose::no;
@@ -48,7 +49,7 @@ struct GemmArgs {
               "{}: c cannot share storage with a or b", op);
   }
 };
-ADJ_KERNEL(gemm, GemmArgs)
+ADJ_KERNEL(gemm, GemmArgs)  ///< Dense product.
 
 /// Gradients of y = x w + bias for dz [N,out], the gradient of y: dw [in,out] = xᵀ dz and dbias [out] = Σ_i
 /// dz[i, :], which may be absent. x [N,in]. One pass over dz for split products.
@@ -67,7 +68,7 @@ struct WeightGradientsArgs {
               "{}: dw cannot share storage with x or dz", op);
   }
 };
-ADJ_KERNEL(weight_gradients, WeightGradientsArgs)
+ADJ_KERNEL(weight_gradients, WeightGradientsArgs)  ///< Gradients of a linear layer's weight and bias.
 
 }  // namespace kernels
 }  // namespace adj

@@ -34,11 +34,11 @@ struct EdgeAddArgs {
     ADJ_CHECK(l.dtype() == r.dtype(), "{}: l is {}, r is {}", op, l.str(), r.str());
   }
 };
-ADJ_KERNEL(edge_add, EdgeAddArgs)
+ADJ_KERNEL(edge_add, EdgeAddArgs)  ///< Target plus source terms of every edge.
 
-/// y_i = Σ_k e over the entries k of row i, per head: the gradient of edge_add for targets and, over the
-/// transposed structure, for sources. `e` [M] or [M, H] by edge number, `y` [rows] or [rows, H], dtypes as in
-/// edge_add. The order of each row's sum depends only on the structure and H.
+/// y_i = Σ_k e over the entries k of row i of `a`, per head: the gradient of edge_add for targets and, over
+/// the transposed structure, for sources. `e` [M] or [M, H] by edge number, `y` [rows] or [rows, H], dtypes
+/// as in edge_add. The order of each row's sum depends only on the structure and H.
 struct EdgeSumArgs {
   const CsrMatrix& a;
   const Tensor& e;
@@ -51,6 +51,6 @@ struct EdgeSumArgs {
     detail::check_terms(op, "y", y, a.csr.rows, e, a.device());
   }
 };
-ADJ_KERNEL(edge_sum, EdgeSumArgs)
+ADJ_KERNEL(edge_sum, EdgeSumArgs)  ///< Sums of edge terms over each row.
 
 }  // namespace adj::kernels

@@ -24,7 +24,7 @@ struct EdgeSoftmaxArgs {
     check_tensor(op, "y", y, e.shape(), accumulator_dtype(e.dtype()), a.device());
   }
 };
-ADJ_KERNEL(edge_softmax, EdgeSoftmaxArgs)
+ADJ_KERNEL(edge_softmax, EdgeSoftmaxArgs)  ///< Softmax over the edges into each target.
 
 /// de = y (dy - Σ_j y dy), the sum over each row of `a`, per head; `y` is the forward output. `de` has the
 /// dtype of e, `dy` the dtype of y. `de` may be `dy` for equal dtypes.
@@ -43,6 +43,6 @@ struct EdgeSoftmaxBackwardArgs {
     check_tensor(op, "de", de, y.shape(), de.dtype(), a.device());
   }
 };
-ADJ_KERNEL(edge_softmax_backward, EdgeSoftmaxBackwardArgs)
+ADJ_KERNEL(edge_softmax_backward, EdgeSoftmaxBackwardArgs)  ///< Gradient of edge_softmax.
 
 }  // namespace adj::kernels

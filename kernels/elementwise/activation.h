@@ -12,7 +12,7 @@ inline void check_fused(std::string_view op, Activation activation) {
             "{}: activation {}, expected none or relu", op, name_of(activation));
 }
 
-/// y = act(x), any shape. `y` may be `x`. `slope` is used by leaky_relu.
+/// y = act(x), act the `activation`, any shape. `y` may be `x`. `slope` is used by leaky_relu.
 struct ActivateArgs {
   Activation activation;
   float slope = kLeakySlope;
@@ -24,9 +24,9 @@ struct ActivateArgs {
     check_like(op, "y", y, x);
   }
 };
-ADJ_KERNEL(activate, ActivateArgs)
+ADJ_KERNEL(activate, ActivateArgs)  ///< Element-wise activation.
 
-/// dx = dy * act'(x), any shape. `dx` may be `dy`.
+/// dx = dy * act'(x), any shape, for the same `activation` and `slope`. `dx` may be `dy`.
 struct ActivateBackwardArgs {
   Activation activation;
   float slope = kLeakySlope;
@@ -39,7 +39,7 @@ struct ActivateBackwardArgs {
     check_like(op, {{"dy", dy}, {"dx", dx}}, x);
   }
 };
-ADJ_KERNEL(activate_backward, ActivateBackwardArgs)
+ADJ_KERNEL(activate_backward, ActivateBackwardArgs)  ///< The gradient of activate().
 
 /// Calls `f.template operator()<A>()` with A = `activation`.
 template <class F>

@@ -19,7 +19,7 @@ struct BernoulliArgs {
     check_tensor(op, "y", y, p.shape(), DType::u8, p.device());
   }
 };
-ADJ_KERNEL(bernoulli, BernoulliArgs)
+ADJ_KERNEL(bernoulli, BernoulliArgs)  ///< Draws of 0 or 1.
 
 /// One draw y[i].
 ADJ_HOST_DEVICE inline uint8_t bernoulli_of(float p, uint64_t seed, uint64_t stream, int64_t i) {

@@ -8,6 +8,7 @@
 
 namespace adj {
 
+/// Element-wise ops of two operands (kernels::BinaryArgs).
 enum class Binary : uint8_t { add, subtract, multiply, divide };
 
 namespace kernels {
@@ -15,6 +16,7 @@ namespace kernels {
 /// a op b for one pair of elements, on either device.
 template <Binary B>
 struct BinaryFunction {
+  /// W: float or double.
   template <class W>
   ADJ_HOST_DEVICE W operator()(W a, W b) const {
     if constexpr (B == Binary::add) return a + b;
@@ -53,7 +55,7 @@ inline Shape broadcast_shape(std::string_view op, const Shape& a, const Shape& b
 
 /// Strides of two operands over the result's dimensions. Adjacent dimensions are merged where both operands
 /// are contiguous in them, so two equal shapes are one long row, and a matrix with a column has two
-/// dimensions.
+/// dimensions (of kDims). A row is along the last, kLast.
 struct BroadcastLayout {
   static constexpr int kDims = Shape::kMaxDims, kLast = kDims - 1;
   int64_t extent[kDims] = {1, 1, 1, 1};  ///< slowest first; unused leading dimensions are 1
@@ -83,9 +85,9 @@ struct BroadcastLayout {
     if (slot == kDims) stride[0][kLast] = stride[1][kLast] = 1;
   }
 
-  int64_t columns() const { return extent[kLast]; }
-  int64_t numel() const { return extent[0] * extent[1] * extent[2] * extent[3]; }
-  bool is_flat() const { return columns() == numel(); }
+  int64_t columns() const { return extent[kLast]; }                                ///< elements of a row
+  int64_t numel() const { return extent[0] * extent[1] * extent[2] * extent[3]; }  ///< of the result
+  bool is_flat() const { return columns() == numel(); }                            ///< one row
 
   /// Start of row `row` (over all dimensions but the last) in the operands.
   ADJ_HOST_DEVICE void begin_of(int64_t row, int64_t& a, int64_t& b) const {
@@ -113,7 +115,7 @@ struct BinaryArgs {
     check_tensor(kernel, "y", y, broadcast_shape(kernel, a.shape(), b.shape()), a.dtype(), a.device());
   }
 };
-ADJ_KERNEL(binary, BinaryArgs)
+ADJ_KERNEL(binary, BinaryArgs)  ///< Element-wise op of two operands, with broadcasting.
 
 /// y = x broadcast along dimensions that x lacks or in which it has extent 1.
 struct ExpandArgs {
@@ -125,7 +127,7 @@ struct ExpandArgs {
     check_tensor(op, "y", y, broadcast_shape(op, x.shape(), y.shape()), x.dtype(), x.device());
   }
 };
-ADJ_KERNEL(expand, ExpandArgs)
+ADJ_KERNEL(expand, ExpandArgs)  ///< Broadcasting to a shape.
 
 }  // namespace kernels
 }  // namespace adj

@@ -13,7 +13,7 @@ inline void check_rule(std::string_view op, const DropoutRule& rule) {
 
 }  // namespace detail
 
-/// y = act(x) * scale if position i of the sequence `key` keeps element i, else 0 (DropoutRule), any shape.
+/// y = act(x) * scale if position i of the sequence `key` keeps element i by `rule`, else 0, any shape.
 /// `slope` is used by leaky_relu. Nothing is saved: without an activation the backward pass is the same call
 /// on dy. `y` may be `x`.
 struct DropoutArgs {
@@ -30,9 +30,10 @@ struct DropoutArgs {
     detail::check_rule(op, rule);
   }
 };
-ADJ_KERNEL(dropout, DropoutArgs)
+ADJ_KERNEL(dropout, DropoutArgs)  ///< Dropout after an activation.
 
-/// Its gradient at x, dx = dropout(dy) * act'(x), with a recomputed mask. `dx` may be `dy`.
+/// Its gradient at x, dx = dropout(dy) * act'(x), with the mask recomputed by `key` and `rule`; these,
+/// `activation` and `slope` are those of dropout(). `dx` may be `dy`.
 struct DropoutBackwardArgs {
   Activation activation;
   float slope = kLeakySlope;
@@ -48,6 +49,6 @@ struct DropoutBackwardArgs {
     detail::check_rule(op, rule);
   }
 };
-ADJ_KERNEL(dropout_backward, DropoutBackwardArgs)
+ADJ_KERNEL(dropout_backward, DropoutBackwardArgs)  ///< The gradient of dropout().
 
 }  // namespace adj::kernels

@@ -18,7 +18,7 @@ struct LinearCombinationArgs {
     check_like(op, "y", y, a);
   }
 };
-ADJ_KERNEL(linear_combination, LinearCombinationArgs)
+ADJ_KERNEL(linear_combination, LinearCombinationArgs)  ///< Weighted sum of two tensors.
 
 /// y = a * b, element-wise. `y` may be `a` or `b`.
 struct MultiplyArgs {
@@ -31,7 +31,7 @@ struct MultiplyArgs {
     check_like(op, {{"b", b}, {"y", y}}, a);
   }
 };
-ADJ_KERNEL(multiply, MultiplyArgs)
+ADJ_KERNEL(multiply, MultiplyArgs)  ///< Element-wise product.
 
 /// y = a * s; `s` has one element, accumulator dtype, read on the device. `y` may be `a`.
 struct MultiplyScalarArgs {
@@ -45,7 +45,7 @@ struct MultiplyScalarArgs {
     check_like(op, "y", y, a);
   }
 };
-ADJ_KERNEL(multiply_scalar, MultiplyScalarArgs)
+ADJ_KERNEL(multiply_scalar, MultiplyScalarArgs)  ///< Product with a number on the device.
 
 /// y[N,F] = x[N,F] + bias[F]. `y` may be `x`.
 struct AddBiasArgs {
@@ -59,7 +59,7 @@ struct AddBiasArgs {
     check_like(op, "y", y, x);
   }
 };
-ADJ_KERNEL(add_bias, AddBiasArgs)
+ADJ_KERNEL(add_bias, AddBiasArgs)  ///< Adds a vector to each row.
 
 /// y[N,F] = x[N,F] * s[N]: scales each row. `y` may be `x`.
 struct ScaleRowsArgs {
@@ -73,7 +73,7 @@ struct ScaleRowsArgs {
     check_like(op, "y", y, x);
   }
 };
-ADJ_KERNEL(scale_rows, ScaleRowsArgs)
+ADJ_KERNEL(scale_rows, ScaleRowsArgs)  ///< Multiplies each row by its own number.
 
 /// y[k] = x[order[k]], one-dimensional, `order` int32.
 struct PermuteArgs {
@@ -87,6 +87,6 @@ struct PermuteArgs {
     check_tensor(op, "y", y, order.shape(), x.dtype(), x.device());
   }
 };
-ADJ_KERNEL(permute, PermuteArgs)
+ADJ_KERNEL(permute, PermuteArgs)  ///< Gathers single numbers.
 
 }  // namespace adj::kernels

@@ -32,17 +32,17 @@ struct PackRowsArgs {
   const Tensor& x;
   PackedRows& output;
 
-  Device device() const { return x.device(); }
+  Device device() const { return x.device(); }  ///< of all arguments
   void check(std::string_view op) const {
     detail::check_packed_rows(op, output);
     check_tensor(op, "x", x, {output.rows(), output.cols}, DType::f32, output.device());
   }
 };
-ADJ_KERNEL(pack_rows, PackRowsArgs)
+ADJ_KERNEL(pack_rows, PackRowsArgs)  ///< Numbers to packed rows.
 
-/// y [B,F] = dequantized rows `first` to first + B, in float32 rounded to y's type. If `rule` drops elements,
-/// followed by kernels::dropout as on the full matrix of N rows: position i F + f of the sequence `key`
-/// decides on number f of row i.
+/// y [B,F] = dequantized rows `first` to first + B of `input`, in float32 rounded to y's type. If `rule`
+/// drops elements, followed by kernels::dropout as on the full matrix of N rows: position i F + f of the
+/// sequence `key` decides on number f of row i.
 struct UnpackRowsArgs {
   const PackedRows& input;
   int64_t first = 0;
@@ -50,7 +50,7 @@ struct UnpackRowsArgs {
   DropoutRule rule = {};
   Tensor& y;
 
-  Device device() const { return y.device(); }
+  Device device() const { return y.device(); }  ///< of all arguments
   void check(std::string_view op) const {
     detail::check_packed_rows(op, input);
     check_matrix(op, "y", y);
@@ -60,7 +60,7 @@ struct UnpackRowsArgs {
     ADJ_CHECK(rule.threshold < 65536u, "{}: threshold {}, expected less than 65536", op, rule.threshold);
   }
 };
-ADJ_KERNEL(unpack_rows, UnpackRowsArgs)
+ADJ_KERNEL(unpack_rows, UnpackRowsArgs)  ///< Packed rows to numbers.
 
 /// 8 x 8 bit transpose: bit c of byte r becomes bit r of byte c (Warren, Hacker's Delight, section 7-3).
 /// Converts eight numbers to one byte per plane, and back.
@@ -73,7 +73,8 @@ ADJ_HOST_DEVICE inline uint64_t transposed_bits(uint64_t x) {
   return x ^ t ^ (t << 28);
 }
 
-/// Kernel view of packed rows.
+/// Kernel view of PackedRows: `bytes`, `row_bytes` for the `cols` numbers of a row, of `bits` bits up to
+/// `largest`; `scale` and `zero` are [cols] if `by_column`, else [1]. value() is x of q, integer() q of x.
 struct PackedOperand {
   const uint8_t* bytes;
   const float *scale, *zero;

@@ -5,6 +5,7 @@
 
 namespace adj {
 
+/// Element-wise functions (kernels::UnaryArgs).
 enum class Unary : uint8_t { exp, log, sqrt, sigmoid, tanh, reciprocal, inverse_sqrt };
 
 /// Whether a derivative is computed from the input or the output. The output is used where possible: the next
@@ -23,6 +24,7 @@ void dispatch_unary(Unary function, F&& f) {
 /// The derivative, from the tensor selected by saves_input().
 template <Unary U>
 struct UnarySlope {
+  /// W: float or double.
   template <class W>
   ADJ_HOST_DEVICE W operator()(W saved) const {
     if constexpr (U == Unary::exp) return saved;
@@ -35,8 +37,8 @@ struct UnarySlope {
   }
 };
 
-/// y = f(x), any shape: exp, log, sqrt, 1 / (1 + e^-x), tanh, 1 / x, with IEEE infinities and NaNs; and 1 /
-/// √x, which is 0 for x <= 0 (as gcn_normalize treats degrees). `y` may be `x`.
+/// y = f(x), f the `function`, any shape: exp, log, sqrt, 1 / (1 + e^-x), tanh, 1 / x, with IEEE infinities
+/// and NaNs; and 1 / √x, which is 0 for x <= 0 (as gcn_normalize treats degrees). `y` may be `x`.
 struct UnaryArgs {
   Unary function;
   const Tensor& x;
@@ -47,7 +49,7 @@ struct UnaryArgs {
     check_like(op, "y", y, x);
   }
 };
-ADJ_KERNEL(unary, UnaryArgs)
+ADJ_KERNEL(unary, UnaryArgs)  ///< Element-wise function.
 
 /// dx = dy * f'; `saved` is x if saves_input(function), else y. `dx` may be `dy`.
 struct UnaryBackwardArgs {
@@ -56,13 +58,13 @@ struct UnaryBackwardArgs {
   const Tensor& dy;
   Tensor& dx;
 
-  Device device() const { return saved.device(); }
+  Device device() const { return saved.device(); }  ///< of all arguments
   void check(std::string_view op) const {
     check_float(op, "saved", saved);
     check_like(op, {{"dy", dy}, {"dx", dx}}, saved);
   }
 };
-ADJ_KERNEL(unary_backward, UnaryBackwardArgs)
+ADJ_KERNEL(unary_backward, UnaryBackwardArgs)  ///< The gradient of unary().
 
 /// y = scale * x + shift, any shape. `y` may be `x`.
 struct AffineArgs {
@@ -76,7 +78,7 @@ struct AffineArgs {
     check_like(op, "y", y, x);
   }
 };
-ADJ_KERNEL(affine, AffineArgs)
+ADJ_KERNEL(affine, AffineArgs)  ///< Multiplies by one number and adds one.
 
 }  // namespace kernels
 }  // namespace adj

@@ -37,7 +37,7 @@ struct GatherRowsArgs {
     check_tensor(op, "y", y, {index.numel(), x.size(1)}, x.dtype(), x.device());
   }
 };
-ADJ_KERNEL(gather_rows, GatherRowsArgs)
+ADJ_KERNEL(gather_rows, GatherRowsArgs)  ///< Rows by index.
 
 /// y[N, F0+F1+…] = the parts [N, Fk] concatenated by columns; one dtype, not bits.
 struct ConcatColumnsArgs {
@@ -46,16 +46,16 @@ struct ConcatColumnsArgs {
 
   void check(std::string_view op) const { detail::check_parts(op, parts, y); }
 };
-ADJ_KERNEL(concat_columns, ConcatColumnsArgs)
+ADJ_KERNEL(concat_columns, ConcatColumnsArgs)  ///< Matrices side by side.
 
-/// The inverse: part k = its columns of y.
+/// The inverse: each of `parts` [N, Fk] = its columns of y, which they cover in order.
 struct SplitColumnsArgs {
   const Tensor& y;
   std::span<Tensor> parts;
 
   void check(std::string_view op) const { detail::check_parts(op, parts, y); }
 };
-ADJ_KERNEL(split_columns, SplitColumnsArgs)
+ADJ_KERNEL(split_columns, SplitColumnsArgs)  ///< A matrix into adjacent column blocks.
 
 namespace detail {
 
@@ -78,7 +78,7 @@ struct SliceColumnsArgs {
 
   void check(std::string_view op) const { detail::check_slice(op, x, begin, y); }
 };
-ADJ_KERNEL(slice_columns, SliceColumnsArgs)
+ADJ_KERNEL(slice_columns, SliceColumnsArgs)  ///< Adjacent columns of a matrix.
 
 /// Backward pass of slice_columns: y[N,F] = x[N,L] at columns [begin, begin + L), zeros elsewhere.
 struct PadColumnsArgs {
@@ -88,6 +88,6 @@ struct PadColumnsArgs {
 
   void check(std::string_view op) const { detail::check_slice(op, y, begin, x); }
 };
-ADJ_KERNEL(pad_columns, PadColumnsArgs)
+ADJ_KERNEL(pad_columns, PadColumnsArgs)  ///< Columns in a wider matrix of zeros.
 
 }  // namespace adj::kernels

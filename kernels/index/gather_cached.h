@@ -6,8 +6,8 @@ namespace adj::kernels {
 
 /// Rows that a device can read in place: in its own memory, or in page-locked host memory (core/pinned.h).
 struct RowsInPlace {
-  const void* data = nullptr;
-  int64_t rows = 0;
+  const void* data = nullptr;  ///< of the first row; null only without rows
+  int64_t rows = 0;            ///< their number; they lie without gaps
   bool on_host = false;  ///< a GPU reads them over the bus, after listing the rows it needs (8 bytes each)
 };
 
@@ -27,6 +27,6 @@ struct GatherCachedArgs {
     check_tensor(op, "y", y, {at.numel(), hot.size(1)}, hot.dtype(), hot.device());
   }
 };
-ADJ_KERNEL(gather_cached, GatherCachedArgs)
+ADJ_KERNEL(gather_cached, GatherCachedArgs)  ///< Rows by index from two stores.
 
 }  // namespace adj::kernels

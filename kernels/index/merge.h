@@ -16,7 +16,7 @@ struct OrderPairsArgs {
     check_like(op, {{"b", b}, {"low", low}, {"high", high}}, a);
   }
 };
-ADJ_KERNEL(order_pairs, OrderPairsArgs)
+ADJ_KERNEL(order_pairs, OrderPairsArgs)  ///< Smaller and larger number of each pair.
 
 /// y[r, :] = sum (or mean) of x[order[k], :] for k in [starts[r], starts[r + 1]) (to the end of `order` for
 /// the last r): x [M,E], y [R,E] float32 or float64, `starts` int32 [R] ascending from 0, `order` int32 [K].
@@ -34,6 +34,6 @@ struct MergeRunsArgs {
     check_tensor(op, "y", y, {starts.numel(), x.size(1)}, x.dtype(), x.device());
   }
 };
-ADJ_KERNEL(merge_runs, MergeRunsArgs)
+ADJ_KERNEL(merge_runs, MergeRunsArgs)  ///< Sums or means of runs of rows.
 
 }  // namespace adj::kernels

@@ -12,13 +12,13 @@ struct RenumberArgs {
   Tensor& number;
   Tensor& repeated;
 
-  Device device() const { return index.device(); }
+  Device device() const { return index.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     check_index(op, {{"index", index}, {"number", number}}, index.device());
     check_scalar(op, "repeated", repeated, DType::i64, index.device());
   }
 };
-ADJ_KERNEL(renumber, RenumberArgs)
+ADJ_KERNEL(renumber, RenumberArgs)  ///< Inverse of an index.
 
 /// Position of each of [0, limit) in `ids`, int32 [limit]: -1 if absent.
 inline Tensor inverse_of(const Tensor& ids, int64_t limit) {

@@ -12,7 +12,7 @@ struct IotaArgs {
 
   void check(std::string_view op) const { check_index(op, "y", y, y.device()); }
 };
-ADJ_KERNEL(iota, IotaArgs)
+ADJ_KERNEL(iota, IotaArgs)  ///< 0, 1, 2 and so on.
 
 /// Predicate on a pair of int32.
 enum class PairTest : uint8_t {
@@ -23,9 +23,9 @@ enum class PairTest : uint8_t {
   begins_run,    ///< k = 0, or the pair differs from that at k - 1
 };
 
-/// Stream compaction by a predicate on the pairs (a[k], b[k]), both int32 [K]: the matching k, ascending,
-/// fill the front of `positions` (int32 [K]; the rest is not written), and `count` (one int64) is their
-/// number.
+/// Stream compaction by the predicate `test` on the pairs (a[k], b[k]), both int32 [K]: the matching k,
+/// ascending, fill the front of `positions` (int32 [K]; the rest is not written), and `count` (one int64) is
+/// their number.
 struct SelectPairsArgs {
   PairTest test;
   const Tensor& a;
@@ -39,7 +39,7 @@ struct SelectPairsArgs {
     check_scalar(op, "count", count, DType::i64, a.device());
   }
 };
-ADJ_KERNEL(select_pairs, SelectPairsArgs)
+ADJ_KERNEL(select_pairs, SelectPairsArgs)  ///< Positions of the pairs that pass a test.
 
 /// position (one int64) = the first k with index[k] outside [0, limit), or the length of `index` if there is
 /// none. `index` is [M] int32 or int64.
@@ -48,13 +48,13 @@ struct FirstOutsideArgs {
   int64_t limit;
   Tensor& position;
 
-  Device device() const { return index.device(); }
+  Device device() const { return index.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     ADJ_CHECK(index && index.dims() == 1 && (index.dtype() == DType::i32 || index.dtype() == DType::i64),
               "{}: index is {}, expected [M] int32 or int64", op, index.str());
     check_scalar(op, "position", position, DType::i64, index.device());
   }
 };
-ADJ_KERNEL(first_outside, FirstOutsideArgs)
+ADJ_KERNEL(first_outside, FirstOutsideArgs)  ///< First index out of range.
 
 }  // namespace adj::kernels

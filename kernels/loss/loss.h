@@ -51,8 +51,10 @@ struct SoftmaxCrossEntropyArgs {
     check_scalar(op, "loss", loss, accumulator_dtype(x.dtype()), x.device());
   }
 };
-ADJ_KERNEL(softmax_cross_entropy, SoftmaxCrossEntropyArgs)
+ADJ_KERNEL(softmax_cross_entropy, SoftmaxCrossEntropyArgs)  ///< Mean cross entropy of logits.
 
+/// dx [N,C] = dloss / K (softmax(x) - one-hot of label), for rows selected n times n times that, from `x`,
+/// `label` and `index` of the forward call; `dloss` one element.
 struct SoftmaxCrossEntropyBackwardArgs {
   const Tensor& x;
   const Tensor& label;
@@ -65,11 +67,12 @@ struct SoftmaxCrossEntropyBackwardArgs {
     detail::check_gradient(op, x, dloss, dx);
   }
 };
-ADJ_KERNEL(softmax_cross_entropy_backward, SoftmaxCrossEntropyBackwardArgs)
+ADJ_KERNEL(softmax_cross_entropy_backward, SoftmaxCrossEntropyBackwardArgs)  ///< Gradient of the logits.
 
 /// A loss comparing x [N,T] with targets t of the same shape. NaN marks a missing target, which does not
-/// count: loss = Σ term / total; total, the number of targets present, is kept for the backward pass. If it
-/// is 0 the CPU throws; a GPU, which does not synchronize, gives loss 0 and zero gradients.
+/// count: loss = Σ term / total over the rows of `index`; total, the number of targets present, is kept for
+/// the backward pass. If it is 0 the CPU throws; a GPU, which does not synchronize, gives loss 0 and zero
+/// gradients.
 struct TargetLossArgs {
   const Tensor& x;
   const Tensor& target;
@@ -84,6 +87,8 @@ struct TargetLossArgs {
   }
 };
 
+/// dx [N,T] = dloss / total times the derivative of the term at x, for rows selected n times n times that, 0
+/// for a missing target, from `x`, `target`, `index` and `total` of the forward call; `dloss` one element.
 struct TargetLossBackwardArgs {
   const Tensor& x;
   const Tensor& target;
@@ -101,11 +106,11 @@ struct TargetLossBackwardArgs {
 
 /// term = max(x,0) - x t + log(1 + exp(-|x|)).
 ADJ_KERNEL(bce_with_logits, TargetLossArgs)
-ADJ_KERNEL(bce_with_logits_backward, TargetLossBackwardArgs)
+ADJ_KERNEL(bce_with_logits_backward, TargetLossBackwardArgs)  ///< Derivative 1 / (1 + exp(-x)) - t.
 
 /// term = (x - t)^2.
 ADJ_KERNEL(mse_loss, TargetLossArgs)
-ADJ_KERNEL(mse_loss_backward, TargetLossBackwardArgs)
+ADJ_KERNEL(mse_loss_backward, TargetLossBackwardArgs)  ///< Derivative 2 (x - t).
 
 /// For losses with row weights: goal[k,t] = target[index[k],t], share[k,t] = weight[k] / T; both 0 for a
 /// missing (NaN) target. All of the accumulator dtype; index int32 [K], in range (on a GPU a row out of range
@@ -117,7 +122,7 @@ struct WeightedTargetsArgs {
   Tensor& goal;
   Tensor& share;
 
-  Device device() const { return target.device(); }
+  Device device() const { return target.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     detail::check_selection(op, target, index);
     check_tensor(op, "weight", weight, {index.numel()}, target.dtype(), target.device());
@@ -125,6 +130,6 @@ struct WeightedTargetsArgs {
       check_tensor(op, name, *to, {index.numel(), target.size(1)}, target.dtype(), target.device());
   }
 };
-ADJ_KERNEL(weighted_targets, WeightedTargetsArgs)
+ADJ_KERNEL(weighted_targets, WeightedTargetsArgs)  ///< Targets and weights of selected rows.
 
 }  // namespace adj::kernels

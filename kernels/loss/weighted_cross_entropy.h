@@ -21,10 +21,10 @@ inline void check_weighted(std::string_view op, const Tensor& x, const Tensor& l
 
 }  // namespace detail
 
-/// softmax_cross_entropy with row i weighted by weight[label[i]] (`weight` [C], accumulator dtype; 1 if
-/// absent) and rows with label[i] == `ignored` skipped: loss = Σ w_i (log Σ_c exp x[i,c] - x[i, label[i]]) /
-/// Σ w_i. total = Σ w_i is kept for the backward pass. If it is 0 the CPU throws; a GPU, which does not
-/// synchronize, gives loss 0 and zero gradients.
+/// softmax_cross_entropy over the rows of `index` with row i weighted by weight[label[i]] (`weight` [C],
+/// accumulator dtype; 1 if absent) and rows with label[i] == `ignored` skipped: loss = Σ w_i (log Σ_c exp
+/// x[i,c] - x[i, label[i]]) / Σ w_i. total = Σ w_i is kept for the backward pass. If it is 0 the CPU throws;
+/// a GPU, which does not synchronize, gives loss 0 and zero gradients.
 struct WeightedCrossEntropyArgs {
   const Tensor& x;
   const Tensor& label;
@@ -39,8 +39,11 @@ struct WeightedCrossEntropyArgs {
     check_scalar(op, "loss", loss, accumulator_dtype(x.dtype()), x.device());
   }
 };
-ADJ_KERNEL(weighted_cross_entropy, WeightedCrossEntropyArgs)
+ADJ_KERNEL(weighted_cross_entropy, WeightedCrossEntropyArgs)  ///< Weighted mean cross entropy.
 
+/// dx [N,C] = dloss w_i / total (softmax(x_i) - one-hot of label[i]), for rows selected n times n times that,
+/// from `x`, `label`, `index`, `weight` and `ignored` of the forward call and its `total`; `dloss` one
+/// element.
 struct WeightedCrossEntropyBackwardArgs {
   const Tensor& x;
   const Tensor& label;
@@ -56,6 +59,6 @@ struct WeightedCrossEntropyBackwardArgs {
     detail::check_gradient(op, x, dloss, dx);
   }
 };
-ADJ_KERNEL(weighted_cross_entropy_backward, WeightedCrossEntropyBackwardArgs)
+ADJ_KERNEL(weighted_cross_entropy_backward, WeightedCrossEntropyBackwardArgs)  ///< Gradient of the logits.
 
 }  // namespace adj::kernels

@@ -18,7 +18,7 @@ struct ListUse {
 struct AggregationCost {
   double sorting = 0.0;     ///< into CSR and, with a backward pass, the transpose
   double scattering = 0.0;  ///< extra time of all sums over the list instead of sorted rows
-  bool scatters() const { return scattering < sorting; }
+  bool scatters() const { return scattering < sorting; }  ///< if so, the list is not sorted
 };
 
 /// The rule of Aggregation::automatic for a list over `nodes` nodes (the larger side), with machine constants

@@ -11,7 +11,7 @@ struct DeviceRates {
   double memory = 0.0;  ///< bytes
 };
 
-DeviceRates device_rates(Device device);
+DeviceRates device_rates(Device device);  ///< throws Error if it is not available
 
 namespace cuda {
 DeviceRates device_rates(Device device);

@@ -13,15 +13,16 @@ struct RowLayout {
   int lanes;   ///< lanes per row
   int chunks;  ///< vectors per lane; several are for widths that are a multiple of the slab
   int unroll;  ///< entries in flight
-  int slab() const { return vector * lanes * chunks; }
+  int slab() const { return vector * lanes * chunks; }  ///< features that a group reads together
 };
 
-/// A RowLayout as kernels take it.
+/// A RowLayout as kernels take it: kVector, kLanes, kChunks and kUnroll, together kRow.
 template <int kVectorOf, int kLanesOf, int kChunksOf = 1, int kUnrollOf = 4>
 struct ItemLayout {
   static constexpr int kVector = kVectorOf, kLanes = kLanesOf, kChunks = kChunksOf, kUnroll = kUnrollOf;
   static constexpr RowLayout kRow{kVector, kLanes, kChunks, kUnroll};
 };
+/// The layouts with which a kernel is compiled.
 template <class... Layouts>
 struct ItemLayouts {};
 /// For float64, which only gradient checks use: small code over speed.
@@ -29,9 +30,9 @@ using ScalarLayouts = ItemLayouts<ItemLayout<1, 32>>;
 
 /// A pass over the items of a structure.
 struct ItemPass {
-  const char* op;  ///< for --explain
-  const Csr& csr;
-  int64_t width;
+  const char* op;    ///< for --explain
+  const Csr& csr;    ///< the structure
+  int64_t width;     ///< features per row
   DType dtype;       ///< of the features
   size_t alignment;  ///< of the first elements of all rows, in bytes
 };

@@ -6,6 +6,7 @@
 // bits.
 namespace adj::kernels::plan {
 
+/// The kernels for a product.
 enum class SpmmMethod : uint8_t {
   heads,  ///< weights per head: all heads in one pass
   small,  ///< limited by latency instead of bandwidth: a warp per row, one launch, no spmm_plan
@@ -14,10 +15,12 @@ enum class SpmmMethod : uint8_t {
 
 /// Limits of a small product: entries and rows; features, in groups of lanes that read a pack each.
 inline constexpr int64_t kMostSmallEntries = int64_t{1} << 17;
-inline constexpr int kSmallLanes = 4, kMostSmallSlabs = 4;
+/// Lanes of a group, which takes a pack each.
+inline constexpr int kSmallLanes = 4, kMostSmallSlabs = 4;  ///< groups of a row of x, at most
 /// Features in a pack: one read of a lane.
 inline int small_pack(int64_t width) { return width % 4 == 0 ? 4 : 1; }
 
+/// heads for weights [entries, H] with H > 1, small for float32 within the limits above, else items.
 inline SpmmMethod spmm_method(const CsrMatrix& a, const Tensor& x) {
   if (heads_of(a.values) > 1) return SpmmMethod::heads;
   const int64_t width = x.size(1);

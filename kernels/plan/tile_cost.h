@@ -9,7 +9,7 @@ namespace adj::kernels {
 /// features, and the rest one for each entry, so that two rows already pay off.
 inline constexpr int64_t kHybridLeast = 2;
 
-/// Sizes of the parts of a cut.
+/// Sizes of a structure, `rows`, `cols` and `entries`, and of the parts of its cut, `tiles` and rest.
 struct CutCounts {
   int64_t rows = 0, cols = 0, entries = 0;
   int64_t tiles = 0;
@@ -29,17 +29,18 @@ struct CutCounts {
 enum class TiledOp : uint8_t { product, kept_weights, new_weights, entry_products, gradients };
 
 /// Costs compared by the rule of SparseKernels::automatic, in nanoseconds, for a device of these rates
-/// (docs/tensor_cores.md).
+/// (docs/tensor_cores.md): `csr` without tiles, `hybrid` with them and the rest; tiles() says if they win.
 struct TileCost {
   double csr = 0.0;
   double hybrid = 0.0;
   bool tiles() const { return hybrid < csr; }
 };
+/// For one product with `width` features per row.
 TileCost tile_cost(const CutCounts& counts, const DeviceRates& rates, int64_t width, DType features,
                    TiledOp op);
 /// For attention, forward and backward, whose edges gather `gathered` rows of features (2: keys and values;
 /// 1: GAT), over a structure whose transpose is cut too.
 TileCost attention_tile_cost(const CutCounts& counts, const DeviceRates& rates, int64_t heads, int64_t width,
-                             int64_t rows, DType features);
+                             int64_t gathered, DType features);
 
 }  // namespace adj::kernels

@@ -14,7 +14,7 @@ struct SumRowsArgs {
     check_tensor(op, "y", y, {x.size(1)}, x.dtype(), x.device());
   }
 };
-ADJ_KERNEL(sum_rows, SumRowsArgs)
+ADJ_KERNEL(sum_rows, SumRowsArgs)  ///< Sum of the rows.
 
 /// y[N] = Σ_f x[:, f] over the columns of x[N,F].
 struct SumColumnsArgs {
@@ -26,7 +26,7 @@ struct SumColumnsArgs {
     check_tensor(op, "y", y, {x.size(0)}, x.dtype(), x.device());
   }
 };
-ADJ_KERNEL(sum_columns, SumColumnsArgs)
+ADJ_KERNEL(sum_columns, SumColumnsArgs)  ///< Sum of the columns.
 
 /// y (one element, accumulator dtype) = scale * Σ x, any shape.
 struct SumAllArgs {
@@ -39,7 +39,7 @@ struct SumAllArgs {
     check_scalar(op, "y", y, accumulator_dtype(x.dtype()), x.device());
   }
 };
-ADJ_KERNEL(sum_all, SumAllArgs)
+ADJ_KERNEL(sum_all, SumAllArgs)  ///< Scaled sum of all elements.
 
 /// y[N] int32 = argmax of x[i, :], ties to the smallest column. NaN never wins; a row of NaNs gives 0. x has
 /// at least one column.
@@ -53,7 +53,7 @@ struct ArgmaxColumnsArgs {
     check_tensor(op, "y", y, {x.size(0)}, DType::i32, x.device());
   }
 };
-ADJ_KERNEL(argmax_columns, ArgmaxColumnsArgs)
+ADJ_KERNEL(argmax_columns, ArgmaxColumnsArgs)  ///< Column of the largest element of each row.
 
 /// y (one element, int64) = Σ_k [a[index[k]] == b[index[k]]], all int32; without `index`, over all elements.
 struct CountEqualArgs {
@@ -69,6 +69,6 @@ struct CountEqualArgs {
     check_scalar(op, "y", y, DType::i64, a.device());
   }
 };
-ADJ_KERNEL(count_equal, CountEqualArgs)
+ADJ_KERNEL(count_equal, CountEqualArgs)  ///< Number of equal elements.
 
 }  // namespace adj::kernels

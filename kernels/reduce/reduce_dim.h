@@ -26,7 +26,7 @@ struct SumDimArgs {
     check_tensor(op, "y", y, {x.size(0), x.size(2)}, x.dtype(), x.device());
   }
 };
-ADJ_KERNEL(sum_dim, SumDimArgs)
+ADJ_KERNEL(sum_dim, SumDimArgs)  ///< Sum over the middle dimension.
 
 /// y[P,Q] = max_n x[:, n, :] and winner[P,Q] int32 = its n, ties to the smallest; N >= 1. The first NaN wins.
 struct MaxDimArgs {
@@ -42,21 +42,21 @@ struct MaxDimArgs {
     check_tensor(op, "winner", winner, y.shape(), DType::i32, x.device());
   }
 };
-ADJ_KERNEL(max_dim, MaxDimArgs)
+ADJ_KERNEL(max_dim, MaxDimArgs)  ///< Maximum over the middle dimension.
 
-/// dx[P,N,Q] = dy[P,Q] at the winners of max_dim, zero elsewhere.
+/// dx[P,N,Q] = dy[P,Q] at the n of `winner` [P,Q], that of max_dim, zero elsewhere.
 struct MaxDimBackwardArgs {
   const Tensor& winner;
   const Tensor& dy;
   Tensor& dx;
 
-  Device device() const { return dx.device(); }
+  Device device() const { return dx.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     detail::check_middle(op, dx);
     check_tensor(op, "dy", dy, {dx.size(0), dx.size(2)}, dx.dtype(), dx.device());
     check_tensor(op, "winner", winner, dy.shape(), DType::i32, dx.device());
   }
 };
-ADJ_KERNEL(max_dim_backward, MaxDimBackwardArgs)
+ADJ_KERNEL(max_dim_backward, MaxDimBackwardArgs)  ///< Gradient of max_dim.
 
 }  // namespace adj::kernels

@@ -16,7 +16,7 @@ struct SoftmaxArgs {
     check_like(op, "y", y, x);
   }
 };
-ADJ_KERNEL(softmax, SoftmaxArgs)
+ADJ_KERNEL(softmax, SoftmaxArgs)  ///< Softmax of each row, or its logarithm.
 
 /// From the output y: dx = y (dy - Σ dy y), or with `log` dx = dy - exp(y) Σ dy. `dx` may be `dy`.
 struct SoftmaxBackwardArgs {
@@ -30,6 +30,6 @@ struct SoftmaxBackwardArgs {
     check_like(op, {{"dy", dy}, {"dx", dx}}, y);
   }
 };
-ADJ_KERNEL(softmax_backward, SoftmaxBackwardArgs)
+ADJ_KERNEL(softmax_backward, SoftmaxBackwardArgs)  ///< Gradient of softmax.
 
 }  // namespace adj::kernels

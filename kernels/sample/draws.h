@@ -19,16 +19,18 @@ ADJ_HOST_DEVICE inline uint64_t block_of(int32_t node, uint32_t block) {
 /// range) is biased by at most range / 2^32: 1.5e-5 for rows up to this length; wide ones by 2^-33.
 constexpr int64_t kNarrowRange = 1 << 16;
 
+/// Wide word of a slot, in its block: the first if `slot` is even, else the second.
 ADJ_HOST_DEVICE inline uint64_t wide_word(const PhiloxBlock& words, uint32_t slot) {
   const bool second = (slot & 1) != 0;
   return static_cast<uint64_t>(second ? words.word[3] : words.word[1]) << 32 |
          (second ? words.word[2] : words.word[0]);
 }
 
-/// floor(word * range / 2^32) and floor(word * range / 2^64); range < 2^32.
+/// floor(word * range / 2^32), in [0, range).
 ADJ_HOST_DEVICE inline int32_t scaled_narrow(uint32_t word, uint32_t range) {
   return static_cast<int32_t>(static_cast<uint64_t>(word) * range >> 32);
 }
+/// floor(word * range / 2^64), in [0, range).
 ADJ_HOST_DEVICE inline int32_t scaled_wide(uint64_t word, uint32_t range) {
   const uint64_t low = (word & 0xffffffffu) * range >> 32;
   return static_cast<int32_t>(((word >> 32) * range + low) >> 32);
@@ -112,6 +114,7 @@ ADJ_HOST_DEVICE inline double weighted_key(uint64_t seed, uint64_t stream, int32
 ADJ_HOST_DEVICE inline bool labor_takes(uint32_t word, int64_t degree, int64_t fanout) {
   return static_cast<uint64_t>(word) * static_cast<uint64_t>(degree) < static_cast<uint64_t>(fanout) << 32;
 }
+/// Random number r of a source for labor_takes: the same in all rows that have it.
 ADJ_HOST_DEVICE inline uint32_t labor_word(uint64_t seed, uint64_t stream, int32_t source) {
   return philox(seed, stream, static_cast<uint64_t>(static_cast<uint32_t>(source)) / 4)
       .word[static_cast<uint32_t>(source) % 4];

@@ -23,7 +23,7 @@ struct NumberNodesArgs {
   Tensor& number;
   Tensor& count;
 
-  Device device() const { return table.device(); }
+  Device device() const { return table.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     check_index(op, {{"table", table}, {"ids", ids}}, table.device());
     check_like(op, "number", number, ids);
@@ -36,6 +36,6 @@ struct NumberNodesArgs {
               known, base, nodes.numel());
   }
 };
-ADJ_KERNEL(number_nodes, NumberNodesArgs)
+ADJ_KERNEL(number_nodes, NumberNodesArgs)  ///< Batch numbers of sampled nodes.
 
 }  // namespace adj::kernels

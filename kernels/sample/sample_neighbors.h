@@ -38,14 +38,15 @@ struct EntryWeights {
   Tensor positive;  ///< int32 [rows]: number of positive weights per row
 };
 
-/// Arguments of both steps. Rows may be empty; `rows` are in range.
+/// Arguments of both steps. Rows may be empty; `rows` are in range. by_weight(): whether the choice reads
+/// `weights`. check() throws Error unless all fit together.
 struct NeighborSample {
-  const Csr& csr;
-  const Tensor& rows;  ///< int32 [T]
-  int64_t fanout;      ///< at least 1, or kAllNeighbors
-  NeighborChoice choice = NeighborChoice::uniform;
-  RandomKey key = {};
-  const EntryWeights* weights = nullptr;  ///< for weighted choices
+  const Csr& csr;                                   ///< the structure to sample from
+  const Tensor& rows;                               ///< int32 [T]
+  int64_t fanout;                                   ///< at least 1, or kAllNeighbors
+  NeighborChoice choice = NeighborChoice::uniform;  ///< how a row is sampled
+  RandomKey key = {};                               ///< of the draws; a row draws the same in both steps
+  const EntryWeights* weights = nullptr;            ///< for weighted choices
 
   bool by_weight() const {
     return choice == NeighborChoice::weighted || choice == NeighborChoice::weighted_repeated;
@@ -67,26 +68,26 @@ struct NeighborSample {
 
 /// offsets[i] = number of entries taken by the rows before `rows[i]`, int64 [T + 1].
 struct SampleCountsArgs {
-  const NeighborSample& request;
+  const NeighborSample& request;  ///< what to sample
   Tensor& offsets;
 
-  Device device() const { return request.csr.device(); }
+  Device device() const { return request.csr.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     request.check(op);
     check_tensor(op, "offsets", offsets, {request.rows.numel() + 1}, DType::i64, device());
   }
 };
-ADJ_KERNEL(sample_counts, SampleCountsArgs)
+ADJ_KERNEL(sample_counts, SampleCountsArgs)  ///< Sizes of the samples, as offsets.
 
 /// entry[offsets[i]] …: the entries of the structure taken by row rows[i], and `col`, their columns, both
 /// int32 [S], S >= offsets[T]; anything beyond is not written. `offsets` from sample_counts.
 struct SampleNeighborsArgs {
-  const NeighborSample& request;
+  const NeighborSample& request;  ///< that of sample_counts
   const Tensor& offsets;
   Tensor& entry;
   Tensor& col;
 
-  Device device() const { return request.csr.device(); }
+  Device device() const { return request.csr.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     request.check(op);
     check_tensor(op, "offsets", offsets, {request.rows.numel() + 1}, DType::i64, device());
@@ -94,6 +95,6 @@ struct SampleNeighborsArgs {
     check_like(op, "col", col, entry);
   }
 };
-ADJ_KERNEL(sample_neighbors, SampleNeighborsArgs)
+ADJ_KERNEL(sample_neighbors, SampleNeighborsArgs)  ///< The sampled entries and their columns.
 
 }  // namespace adj::kernels

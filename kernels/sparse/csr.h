@@ -16,8 +16,9 @@ void check_matrix(std::string_view op, const CsrMatrix& a, DType dtype);
 void check_entries(std::string_view op, std::string_view name, const CsrMatrix& a, const Tensor& tensor,
                    DType dtype);
 
-/// Stable sort of a coordinate list by (row, column). `row`, `col`: int32 [M] in range. Outputs: offsets
-/// int64 [rows + 1], indices int32 [M], order int32 [M]: entry e of the result is coordinate order[e].
+/// Stable sort of a coordinate list by (row, column). `row`, `col`: int32 [M] in range, `col` below `cols`.
+/// Outputs: offsets int64 [rows + 1], indices int32 [M], order int32 [M]: entry e of the result is coordinate
+/// order[e].
 struct CooToCsrArgs {
   const Tensor& row;
   const Tensor& col;
@@ -26,7 +27,7 @@ struct CooToCsrArgs {
   Tensor& indices;
   Tensor& order;
 
-  Device device() const { return row.device(); }
+  Device device() const { return row.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     const Device device = row.device();
     const int64_t entries = row.numel();
@@ -38,7 +39,7 @@ struct CooToCsrArgs {
     check_tensor(op, {{"indices", indices}, {"order", order}}, {entries}, DType::i32, device);
   }
 };
-ADJ_KERNEL(coo_to_csr, CooToCsrArgs)
+ADJ_KERNEL(coo_to_csr, CooToCsrArgs)  ///< Sorts a coordinate list.
 
 /// Stable transposition: offsets int64 [cols + 1], indices int32 [M], order int32 [M]: entry e of the
 /// transposed structure is entry order[e] of `a`.
@@ -54,7 +55,7 @@ struct TransposeArgs {
     check_tensor(op, {{"indices", indices}, {"order", order}}, {a.entries()}, DType::i32, a.device());
   }
 };
-ADJ_KERNEL(transpose, TransposeArgs)
+ADJ_KERNEL(transpose, TransposeArgs)  ///< Transposed structure.
 
 /// Concatenates each row of `a` [N,C] with the same row of `b` [N,C]: offsets int64 [N + 1], indices int32
 /// [Ma + Mb], and the entries' payloads `a_value` int32 [Ma] and `b_value` [Mb] into `values` [Ma + Mb].
@@ -80,9 +81,9 @@ struct JoinRowsArgs {
     check_tensor(op, {{"indices", indices}, {"values", values}}, {entries}, DType::i32, a.device());
   }
 };
-ADJ_KERNEL(join_rows, JoinRowsArgs)
+ADJ_KERNEL(join_rows, JoinRowsArgs)  ///< Concatenates the rows of two structures.
 
-/// row[e] int32 [M] = row of entry e.
+/// row[e] int32 [M] = row of entry e of `a`.
 struct ExpandRowsArgs {
   const Csr& a;
   Tensor& row;
@@ -92,9 +93,9 @@ struct ExpandRowsArgs {
     check_tensor(op, "row", row, {a.entries()}, DType::i32, a.device());
   }
 };
-ADJ_KERNEL(expand_rows, ExpandRowsArgs)
+ADJ_KERNEL(expand_rows, ExpandRowsArgs)  ///< Row of each entry.
 
-/// y[rows] float32 = sum of each row's values (their count without values).
+/// y[rows] float32 = sum of the values of each row of `a` (their count without values).
 struct RowSumsArgs {
   const CsrMatrix& a;
   Tensor& y;
@@ -104,9 +105,9 @@ struct RowSumsArgs {
     check_tensor(op, "y", y, {a.csr.rows}, DType::f32, a.device());
   }
 };
-ADJ_KERNEL(row_sums, RowSumsArgs)
+ADJ_KERNEL(row_sums, RowSumsArgs)  ///< Weighted degrees.
 
-/// y [rows, cols] float32: zero without an entry, the sum of duplicates in entry order.
+/// y [rows, cols] float32 = `a`: zero without an entry, the sum of duplicates in entry order.
 struct CsrToDenseArgs {
   const CsrMatrix& a;
   Tensor& y;
@@ -116,7 +117,7 @@ struct CsrToDenseArgs {
     check_tensor(op, "y", y, {a.csr.rows, a.csr.cols}, DType::f32, a.device());
   }
 };
-ADJ_KERNEL(csr_to_dense, CsrToDenseArgs)
+ADJ_KERNEL(csr_to_dense, CsrToDenseArgs)  ///< The matrix in dense form.
 
 /// Row offsets of `a` (square) with a diagonal entry added to every row without one: offsets int64 [rows +
 /// 1].
@@ -130,7 +131,7 @@ struct DiagonalOffsetsArgs {
     check_tensor(op, "offsets", offsets, {a.rows + 1}, DType::i64, a.device());
   }
 };
-ADJ_KERNEL(diagonal_offsets, DiagonalOffsetsArgs)
+ADJ_KERNEL(diagonal_offsets, DiagonalOffsetsArgs)  ///< Offsets with a full diagonal.
 
 /// Fills that structure: indices int32, values float32 [offsets[rows]]: a's entries and, for rows without a
 /// diagonal entry, `fill` at its sorted position.
@@ -153,11 +154,11 @@ struct InsertDiagonalArgs {
     check_tensor(op, "values", values, {entries}, DType::f32, device);
   }
 };
-ADJ_KERNEL(insert_diagonal, InsertDiagonalArgs)
+ADJ_KERNEL(insert_diagonal, InsertDiagonalArgs)  ///< Entries with a full diagonal.
 
-/// weights[e] = values[e] / sqrt(d_i d_j) with d the row sums (GCN eq. 2, Kipf & Welling 2017); 0 if d_i or
-/// d_j is not positive. `degree` float32 [rows] is also an output. `weights` may be the values. One or two
-/// launches.
+/// weights[e] = values[e] / sqrt(d_i d_j) with d the row sums of `a` (GCN eq. 2, Kipf & Welling 2017); 0 if
+/// d_i or d_j is not positive. `degree` float32 [rows] is also an output. `weights` may be the values. One or
+/// two launches.
 struct GcnNormalizeArgs {
   const CsrMatrix& a;
   Tensor& degree;
@@ -173,9 +174,9 @@ struct GcnNormalizeArgs {
     check_tensor(op, "weights", weights, {a.csr.entries()}, DType::f32, a.device());
   }
 };
-ADJ_KERNEL(gcn_normalize, GcnNormalizeArgs)
+ADJ_KERNEL(gcn_normalize, GcnNormalizeArgs)  ///< Symmetric normalisation.
 
-/// weights[e] = values[e] / d_i; rows whose sum is 0 stay 0.
+/// weights[e] = values[e] / d_i with d the row sums of `a`; rows whose sum is 0 stay 0.
 struct RowNormalizeEntriesArgs {
   const CsrMatrix& a;
   Tensor& weights;
@@ -187,6 +188,6 @@ struct RowNormalizeEntriesArgs {
     check_tensor(op, "weights", weights, {a.csr.entries()}, DType::f32, a.device());
   }
 };
-ADJ_KERNEL(row_normalize_entries, RowNormalizeEntriesArgs)
+ADJ_KERNEL(row_normalize_entries, RowNormalizeEntriesArgs)  ///< Normalisation by rows.
 
 }  // namespace adj::kernels

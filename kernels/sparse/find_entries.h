@@ -4,15 +4,15 @@
 
 namespace adj::kernels {
 
-/// entry[k] = the first entry (row[k], col[k]) of the structure, or -1 if there is none; all int32 [K], rows
-/// and columns in range.
+/// entry[k] = the first entry (row[k], col[k]) of `csr`, whose rows must ascend, or -1 if there is none; all
+/// int32 [K], rows and columns in range.
 struct FindEntriesArgs {
   const Csr& csr;
   const Tensor& row;
   const Tensor& col;
   Tensor& entry;
 
-  Device device() const { return csr.device(); }
+  Device device() const { return csr.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     check_csr(op, csr);
     ADJ_CHECK(csr.ascending, "{}: columns within rows do not ascend, expected ascending ones", op);
@@ -20,6 +20,6 @@ struct FindEntriesArgs {
     check_like(op, {{"col", col}, {"entry", entry}}, row);
   }
 };
-ADJ_KERNEL(find_entries, FindEntriesArgs)
+ADJ_KERNEL(find_entries, FindEntriesArgs)  ///< Finds entries by row and column.
 
 }  // namespace adj::kernels

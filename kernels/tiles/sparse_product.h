@@ -14,12 +14,14 @@ namespace adj::kernels {
 
 /// Values of a matrix in the order of a cut, kept between calls.
 struct KeptValues {
-  std::function<TileValues(const RowTiles&)> values;
+  std::function<TileValues(const RowTiles&)> values;  ///< of a cut; called if there is one
   bool factors;  ///< whether each value is a row's number times a column's
 };
 /// Y = act(A X + bias). Without kept values those of A are copied into the cut's order.
 void sparse_product(std::string_view op, const SpmmArgs& args, const KeptValues* kept = nullptr);
+/// sddmm. Tiles take heads of at most kMostTileSddmmWidth features.
 void entry_products(std::string_view op, const SddmmArgs& args);
+/// spmm_backward. Tiles take one head of at most kMostTileSddmmWidth features.
 void sparse_product_backward(std::string_view op, const SpmmBackwardArgs& args);
 
 }  // namespace adj::kernels

@@ -8,11 +8,11 @@ namespace adj::kernels {
 /// Maximum features per head.
 inline constexpr int64_t kMostTileSddmmWidth = 1024;
 
-/// dw[order[e] or e] = ⟨Y_i, X_j⟩ per head, like sddmm, for a cut structure `a`: tiles by tensor cores on a
-/// GPU of compute capability 9.0 (has_tile_spmm), the rest by CSR rows. On a GPU float32 features are rounded
-/// to 11 significant bits (float16, each matrix scaled by one power of two: numbers no less than 2^-29 of its
-/// largest keep them all), bfloat16 ones stay unchanged; heads have at most kMostTileSddmmWidth features. A
-/// CPU ignores tiles.
+/// dw[order[e] or e] = ⟨Y_i, X_j⟩ per head for `y` [rows,F] and `x` [cols,F], like sddmm, for a cut structure
+/// `a`: tiles by tensor cores on a GPU of compute capability 9.0 (has_tile_spmm), the rest by CSR rows. On a
+/// GPU float32 features are rounded to 11 significant bits (float16, each matrix scaled by one power of two:
+/// numbers no less than 2^-29 of its largest keep them all), bfloat16 ones stay unchanged; heads have at most
+/// kMostTileSddmmWidth features. A CPU ignores tiles.
 struct TileSddmmArgs {
   const CsrMatrix& a;
   const RowTiles& tiles;
@@ -30,6 +30,6 @@ struct TileSddmmArgs {
     SddmmArgs{.a = a, .y = y, .x = x, .dw = dw}.check(op);
   }
 };
-ADJ_KERNEL(tile_sddmm, TileSddmmArgs)
+ADJ_KERNEL(tile_sddmm, TileSddmmArgs)  ///< sddmm over a cut.
 
 }  // namespace adj::kernels

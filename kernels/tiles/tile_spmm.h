@@ -17,15 +17,16 @@ ADJ_HOST_DEVICE inline uint32_t place_in_tile(int row, int column) {
 /// A matrix's values in the order of a cut; or, if each is a row factor times a column factor, as in GCN,
 /// only the factors. All absent: ones.
 struct TileValues {
-  Tensor tile;   ///< uint8 [2 values]: tensor-core operands, float16 or bfloat16; 0 for tile padding
+  Tensor tile;   ///< int32 [values]: place_in_tile() << 16 | float16 or bfloat16; padding: kNoPlace << 16
   Tensor scale;  ///< float32 [1]: their multiplier, a power of two
   Tensor rest;   ///< float32 [entries of the rest]
   Tensor row_factor, column_factor;  ///< float32 [rows], [cols]; either may be absent
 };
 
-/// Fills these, allocated as described at TileValues, from values float32 [M] indexed by `order` (CsrMatrix).
-/// bfloat16 with scale 1 for bfloat16 features. For float32 features float16, with the largest raised to 2^15
-/// by the scale: values no less than 2^-29 of it keep all 11 bits, smaller ones fewer.
+/// Fills `output`, allocated as described at TileValues for the cut `tiles`, from values float32 [M] indexed
+/// by `order` (CsrMatrix). bfloat16 with scale 1 for bfloat16 features. For float32 features float16, with
+/// the largest raised to 2^15 by the scale: values no less than 2^-29 of it keep all 11 bits, smaller ones
+/// fewer.
 struct TileValuesArgs {
   const RowTiles& tiles;
   const Tensor& values;
@@ -33,7 +34,7 @@ struct TileValuesArgs {
   DType features = DType::f32;
   TileValues& output;
 
-  Device device() const { return tiles.device(); }
+  Device device() const { return tiles.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     const Device device = tiles.device();
     const int64_t entries = tiles.entries.numel(), rest = tiles.rest.entries();
@@ -46,10 +47,11 @@ struct TileValuesArgs {
     check_tensor(op, "rest", output.rest, {rest}, DType::f32, device);
   }
 };
-ADJ_KERNEL(tile_values, TileValuesArgs)
+ADJ_KERNEL(tile_values, TileValuesArgs)  ///< Values in the order of a cut.
 
-/// Y[rows,F] = act(A X + bias), like spmm, for a cut matrix: tiles by tensor cores, the rest by CSR rows,
-/// accumulated in float32. X [cols,F], bias [F] and Y are float32 or bfloat16.
+/// `y` [rows,F] = act(A X + bias), like spmm, for a cut matrix: tiles by tensor cores, the rest by CSR rows,
+/// accumulated in float32. `x` [cols,F], bias [F] and y are float32 or bfloat16; `activation` is none or
+/// relu.
 ///
 /// Precision. bfloat16: features are unchanged, tile values rounded to bfloat16. float32: both are rounded to
 /// 11 significant bits, as in TF32; features as float16, each column scaled by a power of two so that numbers
@@ -87,7 +89,7 @@ struct TileSpmmArgs {
     ADJ_CHECK(!y.shares_storage_with(x), "{}: y cannot be x", op);
   }
 };
-ADJ_KERNEL(tile_spmm, TileSpmmArgs)
+ADJ_KERNEL(tile_spmm, TileSpmmArgs)  ///< spmm over a cut.
 
 /// Whether tile_spmm is supported: CPUs and GPUs of compute capability 9.0.
 bool has_tile_spmm(Device device);

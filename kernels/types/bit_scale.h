@@ -22,6 +22,7 @@ ADJ_HOST_DEVICE inline int quantized(float x, float scale, float zero, int large
   return held_integer(x / scale + zero, largest);
 }
 
+/// `scale` and `zero` of q = round(x / scale + zero).
 struct BitScale {
   float scale, zero;
 };

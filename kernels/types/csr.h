@@ -22,7 +22,8 @@ struct Csr {
   bool ascending = true;
 
   int64_t entries() const { return indices.numel(); }
-  Device device() const { return offsets.device(); }
+  Device device() const { return offsets.device(); }  ///< of both arrays
+  /// A copy on `target` with an empty cache, or the same handle if it is there.
   Csr to(Device target) const {
     if (device() == target) return *this;
     Csr copy;
@@ -40,16 +41,16 @@ struct Csr {
   Csr carried_to(detail::Carrier& carrier) const;
 };
 
-/// A sparse matrix for kernels: structure and values. Entry e has the value values[order[e]] if `order`
-/// (int32) is given, else values[e], or 1 if `values` is absent too. `order` lets a transposed structure
-/// share the values of the original without a copy. If a contract has heads, values may be [entries, H]: H
-/// per entry.
+/// A sparse matrix for kernels: structure `csr`, not owned, and values. Entry e has the value
+/// values[order[e]] if `order` (int32) is given, else values[e], or 1 if `values` is absent too. `order` lets
+/// a transposed structure share the values of the original without a copy. If a contract has heads, values
+/// may be [entries, H]: H per entry.
 struct CsrMatrix {
   const Csr& csr;
   Tensor values;
   Tensor order;
 
-  Device device() const { return csr.device(); }
+  Device device() const { return csr.device(); }  ///< of all its arrays
 };
 
 /// Coordinate format: the structure of a [rows, cols] matrix as an unsorted list of entries. For a graph,
@@ -64,8 +65,8 @@ struct Coo {
   int64_t loops = 0;
 
   int64_t entries() const { return row.numel(); }
-  Device device() const { return row.device(); }
-  Coo transposed() const { return {cols, rows, col, row, loops}; }
+  Device device() const { return row.device(); }                    ///< of both arrays
+  Coo transposed() const { return {cols, rows, col, row, loops}; }  ///< shares both arrays
 };
 
 namespace kernels {

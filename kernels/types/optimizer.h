@@ -16,13 +16,15 @@ struct UpdateSlot {
   Tensor master = {};
 };
 
+/// d = g + `weight_decay` p; v = `momentum` v + d; p -= lr v or, if `nesterov`, lr (d + momentum v).
 struct SgdRule {
   double momentum = 0.0;
   double weight_decay = 0.0;
   bool nesterov = false;
 };
 
-/// Adam (Kingma & Ba 2015); with `decoupled`, AdamW (Loshchilov & Hutter 2019).
+/// Adam (Kingma & Ba 2015) with its `beta1`, `beta2` and `eps`, and `weight_decay` p added to the gradient;
+/// with `decoupled`, AdamW (Loshchilov & Hutter 2019): lr weight_decay p is subtracted from p instead.
 struct AdamRule {
   double beta1 = 0.9;
   double beta2 = 0.999;

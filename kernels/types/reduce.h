@@ -9,7 +9,7 @@ namespace adj {
 /// `std` is its root if it exceeds kSmallestVariance, else 0.
 enum class Reduce : uint8_t { sum, mean, max, min, var, std };
 
-inline constexpr int kReductions = 6;
+inline constexpr int kReductions = 6;  ///< number of values of Reduce
 /// As in PyG's StdAggregation: std and its gradient are 0 up to this variance.
 inline constexpr double kSmallestVariance = 1e-5;
 

@@ -19,7 +19,7 @@ struct RowTiles {
   static constexpr int kValueAlignment = 4;
 
   int64_t rows = 0;
-  int64_t cols = 0;
+  int64_t cols = 0;  ///< of the structure
   int64_t least = 0;
   Tensor windows;    ///< int32 [windows + 1]: tiles of window w are [windows[w], windows[w + 1])
   Tensor window_of;  ///< int32 [tiles]
@@ -30,9 +30,9 @@ struct RowTiles {
   Csr rest;        ///< [rows, cols]
   Tensor rest_entry;  ///< int32 [entries of the rest]: index of the structure's entry
 
-  int64_t num_windows() const { return windows.numel() - 1; }
-  int64_t num_tiles() const { return bits.size(0); }
-  Device device() const { return windows.device(); }
+  int64_t num_windows() const { return windows.numel() - 1; }  ///< rows / kRows, rounded up
+  int64_t num_tiles() const { return bits.size(0); }           ///< of all windows
+  Device device() const { return windows.device(); }           ///< of all its tensors
   /// Total bytes.
   int64_t bytes() const;
   RowTiles to(Device device) const;

@@ -42,48 +42,52 @@ inline void check_slots(std::string_view op, std::span<UpdateSlot> slots, int st
 
 }  // namespace detail
 
-// The step count (int64 [1]) and learning rate (float64 [1]) live on the device, so that a captured step can
-// advance and follow a schedule. `step` counts finished steps; the call increments it. One launch for all
-// slots of a group.
+/// SGD by `rule` of the parameters p of all `slots` with their gradients g: d = g + weight_decay p, v =
+/// momentum v + d, p -= learning_rate v, or for Nesterov learning_rate (d + momentum v).
+/// `step` (int64 [1]) and `learning_rate` (float64 [1]) live on the device, so that a captured step can
+/// advance and follow a schedule. `step` counts finished steps; the call increments it. One launch for all
+/// slots of a group.
 struct SgdUpdateArgs {
   std::span<UpdateSlot> slots;
   SgdRule rule;
   const Tensor& learning_rate;
   Tensor& step;
 
-  Device device() const { return step.device(); }
+  Device device() const { return step.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     detail::check_slots(op, slots, rule.momentum != 0.0 ? 1 : 0, learning_rate, step);
   }
 };
-ADJ_KERNEL(sgd_update, SgdUpdateArgs)
+ADJ_KERNEL(sgd_update, SgdUpdateArgs)  ///< One step of SGD for a group.
 
+/// Adam by `rule` of the parameters of all `slots`; `learning_rate` and `step` as in SgdUpdateArgs. `step`,
+/// once incremented, is the exponent in the bias corrections.
 struct AdamUpdateArgs {
   std::span<UpdateSlot> slots;
   AdamRule rule;
   const Tensor& learning_rate;
   Tensor& step;
 
-  Device device() const { return step.device(); }
+  Device device() const { return step.device(); }  ///< where the kernel runs
   void check(std::string_view op) const { detail::check_slots(op, slots, 2, learning_rate, step); }
 };
-ADJ_KERNEL(adam_update, AdamUpdateArgs)
+ADJ_KERNEL(adam_update, AdamUpdateArgs)  ///< One step of Adam or AdamW for a group.
 
 /// norm (float64 [1]) = joint L2 norm of all tensors, of any floating type, summed in a fixed order.
 struct GlobalNormArgs {
   std::span<const Tensor> tensors;
   Tensor& norm;
 
-  Device device() const { return norm.device(); }
+  Device device() const { return norm.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     check_scalar(op, "norm", norm, DType::f64, norm.device());
     for (const Tensor& tensor : tensors) detail::check_weights(op, "a tensor", tensor, norm.device());
   }
 };
-ADJ_KERNEL(global_norm, GlobalNormArgs)
+ADJ_KERNEL(global_norm, GlobalNormArgs)  ///< Joint L2 norm of tensors.
 
-/// Multiplies every tensor, of any floating type, by max_norm / (norm + 1e-6) if norm > max_norm; read on the
-/// device.
+/// Multiplies each of `tensors`, of any floating type, by max_norm / (norm + 1e-6) if norm > max_norm; read
+/// on the device.
 struct ClipToNormArgs {
   std::span<Tensor> tensors;
   const Tensor& norm;
@@ -96,6 +100,6 @@ struct ClipToNormArgs {
     for (const Tensor& tensor : tensors) detail::check_weights(op, "a tensor", tensor, norm.device());
   }
 };
-ADJ_KERNEL(clip_to_norm, ClipToNormArgs)
+ADJ_KERNEL(clip_to_norm, ClipToNormArgs)  ///< Scales tensors down to a norm.
 
 }  // namespace adj::kernels

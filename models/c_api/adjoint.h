@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-typedef struct adjoint_model adjoint_model;
+typedef struct adjoint_model adjoint_model; /* a trained model and its device */
 
 /* Loads a checkpoint written with --checkpoint. device: "cpu", "cuda" or "cuda:1"; NULL is "cpu". */
 adjoint_model *adjoint_load(const char *checkpoint, const char *device);
@@ -24,16 +24,16 @@ void adjoint_free(adjoint_model *model);
 /* One line on the last failure in this thread; "" if there was none. Valid until the next failure. */
 const char *adjoint_last_error(void);
 
-/* Width of the features, and outputs per node, graph or edge: classes, labels or targets. */
-int64_t adjoint_num_features(const adjoint_model *model);
-int64_t adjoint_num_outputs(const adjoint_model *model);
+int64_t adjoint_num_features(const adjoint_model *model); /* columns of adjoint_graph.x */
+int64_t adjoint_num_outputs(const adjoint_model *model);  /* classes, labels or targets; 1 for links */
 /* NULL if the training's dataset had no names, or beyond the last class. Valid as long as the model. */
 const char *adjoint_class_name(const adjoint_model *model, int64_t output);
 /* The column's name in the training's features: the order in which adjoint_graph has them. NULL as above. */
 const char *adjoint_feature_name(const adjoint_model *model, int64_t column);
 
-/* A directed graph and its features. Undirected edges are given twice. It has no edge attributes: models that
-   were trained with some (edges/attr) refuse it. */
+/* A directed graph and its features: num_nodes nodes and num_edges edges, each fewer than 2^31 - 1, from src
+   to dst. Undirected edges are given twice. It has no edge attributes: models that were trained with some
+   (edges/attr) refuse it. */
 typedef struct adjoint_graph {
   int64_t num_nodes, num_edges;
   const int64_t *src, *dst; /* [num_edges] */
@@ -41,15 +41,15 @@ typedef struct adjoint_graph {
   const float *x;           /* [num_nodes, num_features]; NULL if the model generates its own */
 } adjoint_graph;
 
-/* result [num_nodes, num_outputs]: probabilities, or for regression predictions, of every node. */
+/* Writes result [num_nodes, num_outputs]: probabilities, or for regression predictions, of every node. */
 int adjoint_predict_nodes(const adjoint_model *model, const adjoint_graph *graph, float *result);
-/* result [num_graphs, num_outputs], for a batch of graphs: graph g has the nodes offsets[g] to
+/* Writes result [num_graphs, num_outputs], for a batch of graphs: graph g has the nodes offsets[g] to
  * offsets[g + 1], offsets [num_graphs + 1]. */
 int adjoint_predict_graphs(const adjoint_model *model, const adjoint_graph *graph, int64_t num_graphs,
                            const int64_t *offsets, float *result);
-/* result [num_edges, num_outputs]: the same of every edge of the graph, in its order. */
+/* Writes result [num_edges, num_outputs]: the same of every edge of the graph, in its order. */
 int adjoint_predict_edges(const adjoint_model *model, const adjoint_graph *graph, float *result);
-/* result [num_pairs]: probability of an edge between the nodes src[p] and dst[p]. */
+/* Writes result [num_pairs]: probability of an edge between the nodes src[p] and dst[p]. */
 int adjoint_predict_links(const adjoint_model *model, const adjoint_graph *graph, int64_t num_pairs,
                           const int64_t *src, const int64_t *dst, float *result);
 
@@ -57,24 +57,24 @@ int adjoint_predict_links(const adjoint_model *model, const adjoint_graph *graph
  * metrics by rank: probabilities near 0 and 1 round to the same float. */
 int adjoint_score_nodes(const adjoint_model *model, const adjoint_graph *graph, float *result);
 int adjoint_score_graphs(const adjoint_model *model, const adjoint_graph *graph, int64_t num_graphs,
-                         const int64_t *offsets, float *result);
-int adjoint_score_edges(const adjoint_model *model, const adjoint_graph *graph, float *result);
+                         const int64_t *offsets, float *result); /* [num_graphs, num_outputs] */
+int adjoint_score_edges(const adjoint_model *model, const adjoint_graph *graph, float *result); /* by edge */
 int adjoint_score_links(const adjoint_model *model, const adjoint_graph *graph, int64_t num_pairs,
-                        const int64_t *src, const int64_t *dst, float *result);
+                        const int64_t *src, const int64_t *dst, float *result); /* [num_pairs] */
 
 /* What the hidden layers make of every node, the last layer's input; for a model of links or edges what its
  * decoder takes. Computed once, and used any number of times. */
 typedef struct adjoint_embeddings adjoint_embeddings;
+/* Of all nodes. adjoint_free_embeddings() frees them. */
 adjoint_embeddings *adjoint_embed_nodes(const adjoint_model *model, const adjoint_graph *graph);
 /* The same of graphs: their pooled last layer. */
 adjoint_embeddings *adjoint_embed_graphs(const adjoint_model *model, const adjoint_graph *graph,
                                          int64_t num_graphs, const int64_t *offsets);
 /* NULL is ignored. */
 void adjoint_free_embeddings(adjoint_embeddings *embeddings);
-/* Rows (nodes or graphs) and columns of the values, which are row-major and valid as long as the embeddings.
- */
-int64_t adjoint_embedding_rows(const adjoint_embeddings *embeddings);
-int64_t adjoint_embedding_width(const adjoint_embeddings *embeddings);
+int64_t adjoint_embedding_rows(const adjoint_embeddings *embeddings);  /* nodes or graphs */
+int64_t adjoint_embedding_width(const adjoint_embeddings *embeddings); /* columns */
+/* Values [rows, width], row-major, on the CPU; valid as long as the embeddings. */
 const float *adjoint_embedding_values(const adjoint_embeddings *embeddings);
 
 /* For a model of links. result [num_pairs]: adjoint_score_links() from embeddings of its nodes. */

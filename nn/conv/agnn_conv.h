@@ -5,6 +5,7 @@
 
 namespace adj::nn {
 
+/// Options of AGNNConv.
 struct AGNNConvOptions {
   bool requires_grad = true;   ///< β is a parameter, else a buffer of the value 1
   bool add_self_loops = true;  ///< every node attends to itself, once
@@ -15,6 +16,7 @@ struct AGNNConvOptions {
 class AGNNConv : public Module {
  public:
   explicit AGNNConv(const AGNNConvOptions& options = {});
+  /// x of all nodes, or {x_src [num_src,F], x_dst [num_dst,F]} -> [num_dst,F].
   Var operator()(const Structure& structure, const Sides& x) const;
   std::string describe() const override { return "AGNNConv"; }
 

@@ -4,6 +4,7 @@
 
 namespace adj::nn {
 
+/// Options of APPNP.
 struct APPNPOptions {
   float dropout = 0.0f;        ///< of Â's entries, in training mode
   bool add_self_loops = true;  ///< of weight 1, on nodes without one
@@ -17,6 +18,7 @@ struct APPNPOptions {
 class APPNP : public Module {
  public:
   APPNP(int K, double alpha, const APPNPOptions& options = {});
+  /// x of all nodes. Throws for two sets of nodes, or weights that are not [M].
   Var operator()(const Structure& structure, const Sides& x, const Var& edge_weight = {}) const;
   std::string describe() const override;
 

@@ -12,6 +12,7 @@ namespace adj::nn {
 
 /// Features of the self-loops that GAT layers add: PyG's fill_value.
 struct LoopFill {
+  /// How they are computed.
   enum class Kind : uint8_t { mean, sum, constant };
   Kind kind = Kind::mean;  ///< over the features of the node's in-edges without its own loops
   double value = 0.0;      ///< for constant
@@ -22,8 +23,8 @@ struct LoopFill {
 
 /// The edges that a layer attends to, and their features.
 struct AttentionEdges {
-  Relation relation;
-  Var attr;  ///< [M', E], or absent
+  Relation relation;  ///< with the added loops, if any
+  Var attr;           ///< [M', E], or absent
 };
 
 /// `edge_attr` [M] or [M,edge_dim] by edge number, exactly if `edge_dim` is given; throws otherwise.

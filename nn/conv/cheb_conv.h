@@ -14,11 +14,13 @@ enum class Laplacian : uint8_t {
   random_walk,  ///< I - A D^-1; "rw"
 };
 
+/// Options of ChebConv.
 struct ChebConvOptions {
-  Laplacian normalization = Laplacian::symmetric;
-  bool bias = true;
+  Laplacian normalization = Laplacian::symmetric;  ///< L
+  bool bias = true;                                ///< b
 };
 
+/// Optional inputs of a ChebConv.
 struct ChebConvCall {
   Var edge_weight = {};  ///< [M] by edge number; replaces the graph's weights, may require a gradient
   /// Largest eigenvalue of the Laplacian. Absent: PyG's bound, 2 for the normalised ones, twice the largest
@@ -34,6 +36,7 @@ struct ChebConvCall {
 class ChebConv : public Module {
  public:
   ChebConv(int64_t in, int64_t out, int K, const ChebConvOptions& options = {});
+  /// x of all nodes. Throws for two sets of nodes, and for a lambda_max that is not positive.
   Var operator()(const Structure& structure, const Sides& x, const ChebConvCall& call = {}) const;
   std::string describe() const override;
 

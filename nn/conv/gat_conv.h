@@ -9,8 +9,9 @@
 
 namespace adj::nn {
 
+/// Options of GATConv.
 struct GATConvOptions {
-  int64_t heads = 1;
+  int64_t heads = 1;                     ///< attention heads of width `out`
   bool concat = true;                    ///< concatenated heads, [N, heads out]; else their mean, [N, out]
   float negative_slope = 0.2f;           ///< of the leaky ReLU
   float dropout = 0.0f;                  ///< of the coefficients, in training mode
@@ -24,7 +25,9 @@ struct GATConvOptions {
 /// Σ_j α_ij W x_j + b per head, α_ij = softmax_j(leaky_relu(⟨a_src, W x_j⟩ + ⟨a_dst, W x_i⟩ + ⟨a_edge, W_e
 /// e_ij⟩)) (Veličković et al., Graph Attention Networks, 2018, eq. 3 to 6). x [N,in], dense or sparse
 /// features -> [N, heads out]. One pass over the edges: coefficients are not stored, and edge features become
-/// one number per head. W and the vectors are Glorot-uniform, b zero, as in PyG's GATConv.
+/// one number per head. W and the vectors are Glorot-uniform, b zero, as in PyG's GATConv. For sources and
+/// targets of two widths W is `lin_src` and `lin_dst`; `lin_edge` is W_e, `res` the residual's map, where the
+/// options ask for them.
 class GATConv : public Module {
  public:
   GATConv(Widths in, int64_t out, const GATConvOptions& options = {});

@@ -9,8 +9,9 @@
 
 namespace adj::nn {
 
+/// Options of GATv2Conv.
 struct GATv2ConvOptions {
-  int64_t heads = 1;
+  int64_t heads = 1;                     ///< attention heads of width `out`
   bool concat = true;                    ///< concatenated heads, [N, heads out]; else their mean, [N, out]
   float negative_slope = 0.2f;           ///< of the leaky ReLU
   float dropout = 0.0f;                  ///< of the coefficients, in training mode
@@ -26,6 +27,7 @@ struct GATv2ConvOptions {
 /// al., How Attentive are Graph Attention Networks?, 2022, eq. 7). x [N,in], features of any kind -> [N,
 /// heads out]. One pass over the edges: neither coefficients nor mapped edge features are stored. Maps and
 /// vector are Glorot-uniform, the maps' biases uniform in ±1 / sqrt(in), b zero, as in PyG's GATv2Conv.
+/// `lin_edge` is W_e, `res` the residual's map, where the options ask for them.
 class GATv2Conv : public Module {
  public:
   GATv2Conv(Widths in, int64_t out, const GATv2ConvOptions& options = {});

@@ -6,6 +6,7 @@
 
 namespace adj::nn {
 
+/// Options of GCN2Conv.
 struct GCN2ConvOptions {
   std::optional<double> theta = {};  ///< λ of the paper; set together with `layer`
   std::optional<int> layer = {};     ///< ℓ, from 1
@@ -22,6 +23,7 @@ struct GCN2ConvOptions {
 class GCN2Conv : public Module {
  public:
   GCN2Conv(int64_t channels, double alpha, const GCN2ConvOptions& options = {});
+  /// Throws unless x and x_0 have one shape.
   Var operator()(const Structure& structure, const Sides& x, const Sides& x_0,
                  const Var& edge_weight = {}) const;
   std::string describe() const override;

@@ -6,6 +6,7 @@
 
 namespace adj::nn {
 
+/// Options of GCNConv.
 struct GCNConvOptions {
   /// Added self-loops weigh 2 instead of 1. (PyG 2.8 ignores it for graphs without weights.)
   bool improved = false;
@@ -23,6 +24,7 @@ struct GCNConvOptions {
 class GCNConv : public Module {
  public:
   GCNConv(int64_t in, int64_t out, const GCNConvOptions& options = {});
+  /// x of all nodes, or of the sources [num_src,in] -> [num_dst,out].
   Var operator()(const Structure& structure, const Sides& x, const Var& edge_weight = {}) const;
   std::string describe() const override;
 

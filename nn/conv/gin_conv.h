@@ -9,6 +9,7 @@
 
 namespace adj::nn {
 
+/// Options of GINConv.
 struct GINConvOptions {
   double eps = 0.0;        ///< ε, or its initial value
   bool train_eps = false;  ///< ε is a parameter; else a buffer, of the same name

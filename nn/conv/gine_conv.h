@@ -8,6 +8,7 @@
 
 namespace adj::nn {
 
+/// Options of GINEConv.
 struct GINEConvOptions {
   double eps = 0.0;        ///< ε, or its initial value
   bool train_eps = false;  ///< ε is a parameter; else a buffer, of the same name
@@ -45,7 +46,7 @@ class GINEConv : public detail::GineSum {
   }
   std::string describe() const override { return "GINEConv"; }
 
-  Child<Net> nn;
+  Child<Net> nn;  ///< h
 };
 
 }  // namespace adj::nn

@@ -7,6 +7,7 @@
 
 namespace adj::nn {
 
+/// Options of GraphConv.
 struct GraphConvOptions {
   Reduce aggr = Reduce::sum;  ///< reduction over neighbours; the mean divides by their number
   bool bias = true;           ///< b
@@ -30,7 +31,7 @@ class GraphConv : public Module {
   Reduce aggr_;
 
  public:
-  Child<Linear> lin_rel, lin_root;
+  Child<Linear> lin_rel, lin_root;  ///< W_rel with b, and W_root
 
  private:
   const SparseMatrix* matrix_of(const Graph& graph, const Var& edge_weight) const;

@@ -15,12 +15,15 @@ namespace adj::nn {
 /// mean of log(d + 1); its inverse; d / mean of d; its inverse. Inverses take d as at least 1.
 enum class Scaler : uint8_t { identity, amplification, attenuation, linear, inverse_linear };
 
+/// PyG's name.
 constexpr std::string_view name_of(Scaler scaler) {
   constexpr std::string_view kNames[] = {"identity", "amplification", "attenuation", "linear",
                                          "inverse_linear"};
   return kNames[static_cast<size_t>(scaler)];
 }
 
+/// Options of PNAConv. In each of the `towers` all `aggregators`, distinct ones, are multiplied with all
+/// `scalers`. `pre_layers` of U, which is 1, and `post_layers` of V are numbers of linear maps.
 struct PNAConvOptions {
   std::vector<Reduce> aggregators{Reduce::mean, Reduce::min, Reduce::max, Reduce::std};
   std::vector<Scaler> scalers{Scaler::identity, Scaler::amplification, Scaler::attenuation};
@@ -47,6 +50,7 @@ class PNAConv : public Module {
  public:
   /// `degrees`: number of nodes of the training graph with 0, 1, 2, … in-edges (degree_histogram).
   PNAConv(int64_t in, int64_t out, const std::vector<int64_t>& degrees, const PNAConvOptions& options = {});
+  /// x of all nodes, or {x_src [num_src,in], x_dst [num_dst,in]} -> [num_dst,out].
   Var operator()(const Structure& structure, const Sides& x) const;
   std::string describe() const override;
 
@@ -58,9 +62,9 @@ class PNAConv : public Module {
   class Sequential : public Module {
    public:
     Sequential(int64_t in, int64_t out, int count);
-    const Linear& operator[](size_t i) const { return layers_[i]; }
-    size_t size() const { return layers_.size(); }
-    std::string describe() const override { return "Sequential"; }
+    const Linear& operator[](size_t i) const { return layers_[i]; }  ///< map i, named "2 i"
+    size_t size() const { return layers_.size(); }                   ///< number of maps
+    std::string describe() const override { return "Sequential"; }   ///< for str()
 
    private:
     std::deque<Child<Linear>> layers_;
@@ -70,9 +74,9 @@ class PNAConv : public Module {
   class DegreeScaler : public Module {
    public:
     DegreeScaler(const std::vector<int64_t>& degrees, bool trained);
-    Var mean(DType dtype) const { return scalar(trained_lin, avg_deg_lin, dtype); }
-    Var mean_of_log(DType dtype) const { return scalar(trained_log, avg_deg_log, dtype); }
-    std::string describe() const override { return "DegreeScaler"; }
+    Var mean(DType dtype) const { return scalar(trained_lin, avg_deg_lin, dtype); }         ///< [1]: of d
+    Var mean_of_log(DType dtype) const { return scalar(trained_log, avg_deg_log, dtype); }  ///< of log(d + 1)
+    std::string describe() const override { return "DegreeScaler"; }                        ///< for str()
 
    private:
     static Var scalar(const Var& trained, const Tensor& fixed, DType dtype) {
@@ -89,9 +93,9 @@ class PNAConv : public Module {
   PNAConvOptions options_;
 
  public:
-  Child<DegreeScaler> aggr_module;  ///< "avg_deg_lin", "avg_deg_log": [1]
-  ModuleList<Sequential> pre_nns, post_nns;
-  Child<Linear> lin;
+  Child<DegreeScaler> aggr_module;           ///< "avg_deg_lin", "avg_deg_log": [1]
+  ModuleList<Sequential> pre_nns, post_nns;  ///< U with u, and V with v, by tower
+  Child<Linear> lin;                         ///< W with w, [out, out]
 };
 
 }  // namespace adj::nn

@@ -40,15 +40,15 @@ class PropagationCache {
           version(tensor.version()),
           data(tensor ? tensor.raw_data() : nullptr),
           shape(tensor.shape()) {}
-    uint64_t storage = 0, version = 0;
-    const void* data = nullptr;
-    Shape shape;
+    uint64_t storage = 0, version = 0;  ///< Tensor::storage_id() and version()
+    const void* data = nullptr;         ///< first number: views share a storage
+    Shape shape;                        ///< of the tensor
     bool operator==(const Contents&) const = default;
   };
   struct Key {
-    Relation relation;  // held, so that its address is not reused
-    Contents values, x;
-    int hops = 0;
+    Relation relation;   ///< held, so that its address is not reused
+    Contents values, x;  ///< the matrix's values, absent if all 1, and x
+    int hops = 0;        ///< power of the matrix
     bool operator==(const Key&) const = default;
   };
   std::mutex mutex_;  // guards the members below

@@ -9,6 +9,7 @@
 
 namespace adj::nn {
 
+/// Options of SAGEConv.
 struct SAGEConvOptions {
   Reduce aggr = Reduce::mean;  ///< reduction over neighbours
   bool normalize = false;      ///< normalises the result's rows to length 1

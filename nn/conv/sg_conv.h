@@ -4,9 +4,10 @@
 
 namespace adj::nn {
 
+/// Options of SGConv.
 struct SGConvOptions {
-  int K = 1;  ///< propagation steps
-  bool bias = true;
+  int K = 1;                   ///< propagation steps
+  bool bias = true;            ///< b
   bool add_self_loops = true;  ///< of weight 1, on nodes without one
 };
 
@@ -18,6 +19,7 @@ struct SGConvOptions {
 class SGConv : public Module {
  public:
   SGConv(int64_t in, int64_t out, const SGConvOptions& options = {});
+  /// x of all nodes, or for K = 1 of the sources [num_src,in] -> [num_dst,out].
   Var operator()(const Structure& structure, const Sides& x, const Var& edge_weight = {}) const;
   std::string describe() const override;
 

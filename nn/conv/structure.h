@@ -24,7 +24,7 @@ class Structure {
   /// Weights float32 [M] and attributes [M] or [M,E] of the edges of a graph or block, by edge number; absent
   /// if it has none, and for a relation.
   const Tensor& edge_weight() const;
-  const EdgeAttributes& edge_attributes() const;
+  const EdgeAttributes& edge_attributes() const;  ///< likewise, by name
   /// For layers of several hops: throws unless sources and targets are one set of nodes.
   void check_one_set(const char* layer) const;
 
@@ -41,7 +41,7 @@ class Structure {
 /// Sparse and quantised features on a graph stay so in a layer that multiplies them first (compact()).
 /// Elsewhere they are made dense, in the dtype of the layer's parameters. Dense ones are used unchanged.
 struct Sides {
-  Var src, dst;
+  Var src, dst;  ///< one x: only src; of sparse or quantised features neither
 
   Sides(const Var& x) : src(x), one_(true) {}
   Sides(const Tensor& x) : Sides(Var(x)) {}
@@ -64,7 +64,7 @@ struct Sides {
   bool same() const { return src.id() == dst.id(); }
   /// A^hops of the sources' features; from the cache, if there is one.
   Var propagated(const SparseMatrix& a, int hops = 1) const;
-  bool has_cache() const { return cache_ != nullptr; }
+  bool has_cache() const { return cache_ != nullptr; }  ///< of PropagationCache::constant()
 
  private:
   friend class PropagationCache;

@@ -5,9 +5,10 @@
 
 namespace adj::nn {
 
+/// Options of TAGConv.
 struct TAGConvOptions {
-  int K = 3;  ///< highest power of A
-  bool bias = true;
+  int K = 3;              ///< highest power of A
+  bool bias = true;       ///< b
   bool normalize = true;  ///< else A unchanged
 };
 
@@ -19,6 +20,7 @@ struct TAGConvOptions {
 class TAGConv : public Module {
  public:
   TAGConv(int64_t in, int64_t out, const TAGConvOptions& options = {});
+  /// x of all nodes. Throws for two sets of nodes, or weights that are not [M].
   Var operator()(const Structure& structure, const Sides& x, const Var& edge_weight = {}) const;
   std::string describe() const override;
 

@@ -8,8 +8,9 @@
 
 namespace adj::nn {
 
+/// Options of TransformerConv.
 struct TransformerConvOptions {
-  int64_t heads = 1;
+  int64_t heads = 1;     ///< attention heads of width `out`
   bool concat = true;    ///< concatenated heads, [N, heads out]; else their mean, [N, out]
   bool beta = false;     ///< learned gate between the attention's output and the skip connection
   float dropout = 0.0f;  ///< of the coefficients, in training mode
@@ -30,10 +31,10 @@ class TransformerConv : public Module {
   Var operator()(const Structure& structure, const Sides& x, const Var& edge_attr = {}) const;
   std::string describe() const override;
 
-  Child<Linear> lin_key, lin_query, lin_value;
-  std::optional<Child<Linear>> lin_edge;
-  Child<Linear> lin_skip;  ///< without root_weight present but unused, as in PyG
-  std::optional<Child<Linear>> lin_beta;
+  Child<Linear> lin_key, lin_query, lin_value;  ///< W_k, W_q, W_v
+  std::optional<Child<Linear>> lin_edge;        ///< W_e, with edge_dim
+  Child<Linear> lin_skip;                       ///< without root_weight present but unused, as in PyG
+  std::optional<Child<Linear>> lin_beta;        ///< w, with beta and root_weight
 
  private:
   template <class X>

@@ -14,7 +14,7 @@ namespace adj::nn {
 /// label [N].
 Tensor confusion_matrix(const Tensor& logits, const Tensor& label, const Tensor& index = {});
 
-/// A nonzero entry of the confusion matrix.
+/// A nonzero entry of the confusion matrix: `count` nodes of class `label` with the class `predicted`.
 struct Confusion {
   int32_t label, predicted;
   int64_t count;
@@ -22,7 +22,7 @@ struct Confusion {
 /// The nonzero entries, row by row, at most K: for so many classes that C² is too large.
 std::vector<Confusion> confusions(const Tensor& logits, const Tensor& label, const Tensor& index = {});
 
-/// Scores of one class: precision = tp / (tp + fp), recall = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn); 0
+/// Scores of one class: precision = tp / (tp + fp), recall = tp / (tp + fn), f1 = 2 tp / (2 tp + fp + fn); 0
 /// / 0 counts as 0.
 struct ClassScores {
   double precision = 0.0, recall = 0.0, f1 = 0.0;
@@ -31,11 +31,12 @@ struct ClassScores {
 
 /// Scores per class and their means. A class that is neither predicted nor present is left out of the means.
 struct ClassificationReport {
-  std::vector<ClassScores> classes;
-  ClassScores macro;     ///< unweighted mean over the classes
-  ClassScores weighted;  ///< mean weighted by support
-  ClassScores micro;     ///< from the pooled counts; equals the accuracy if each node has one class
+  std::vector<ClassScores> classes;  ///< by class, or by column of several labels
+  ClassScores macro;                 ///< unweighted mean over the classes
+  ClassScores weighted;              ///< mean weighted by support
+  ClassScores micro;  ///< from the pooled counts; equals the accuracy if each node has one class
 };
+/// For one class per node: logits [N, C], label [N].
 ClassificationReport classification_report(const Tensor& logits, const Tensor& label,
                                            const Tensor& index = {});
 /// For several labels per node: logits and target float [N, T]; a logit above 0 predicts 1. A NaN target is a

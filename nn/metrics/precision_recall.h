@@ -17,9 +17,10 @@ double mean_average_precision(const Tensor& score, const Tensor& target, const T
 /// Highest recall of a threshold whose precision is at least `precision`, in (0, 1]; 0 if there is none.
 double recall_at_precision(double precision, const Tensor& score, const Tensor& label,
                            const Tensor& index = {});
-/// Share of positives among the k nodes of the highest scores, and share of all positives that are among
-/// them. Where the k-th score is tied, the mean over the orders of the tied. Throw unless 1 <= k <= nodes.
+/// Share of positives among the k nodes of the highest scores. Where the k-th score is tied, the mean over
+/// the orders of the tied. Throws unless 1 <= k <= nodes.
 double precision_at(int64_t k, const Tensor& score, const Tensor& label, const Tensor& index = {});
+/// Share of all positives that are among the k nodes of the highest scores, likewise.
 double recall_at(int64_t k, const Tensor& score, const Tensor& label, const Tensor& index = {});
 
 }  // namespace adj::nn

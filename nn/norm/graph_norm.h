@@ -4,8 +4,9 @@
 
 namespace adj::nn {
 
+/// Options of GraphNorm.
 struct GraphNormOptions {
-  double eps = 1e-5;
+  double eps = 1e-5;  ///< positive
 };
 
 /// γ (x - α μ) / sqrt(σ² + eps) + β per feature, α learned, σ² the mean of (x - α μ)² (Cai et al., GraphNorm,
@@ -14,7 +15,7 @@ struct GraphNormOptions {
 class GraphNorm : public Module {
  public:
   explicit GraphNorm(int64_t features, const GraphNormOptions& options = {});
-  Var operator()(const Var& x, const Tensor& offsets = {}) const;
+  Var operator()(const Var& x, const Tensor& offsets = {}) const;  ///< offsets: absent for one graph
   std::string describe() const override { return fmt::format("GraphNorm({})", weight.size(0)); }
 
   Var weight, bias, mean_scale;  ///< γ, β and α, [features]

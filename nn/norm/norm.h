@@ -5,8 +5,9 @@
 
 namespace adj::nn {
 
+/// Options of BatchNorm.
 struct BatchNormOptions {
-  double eps = 1e-5;
+  double eps = 1e-5;      ///< added to variances
   double momentum = 0.1;  ///< weight of the newest batch in the running statistics
 };
 
@@ -27,15 +28,16 @@ class BatchNorm : public Module {
   BatchNormOptions options_;
 };
 
+/// Options of LayerNorm.
 struct LayerNormOptions {
-  double eps = 1e-5;
+  double eps = 1e-5;  ///< added to variances
 };
 
 /// Layer norm over the features of each node (Ba et al. 2016).
 class LayerNorm : public Module {
  public:
   explicit LayerNorm(int64_t features, const LayerNormOptions& options = {});
-  Var operator()(const Var& x) const { return layer_norm(x, weight, bias, eps_); }
+  Var operator()(const Var& x) const { return layer_norm(x, weight, bias, eps_); }  ///< x [N,features]
   std::string describe() const override { return fmt::format("LayerNorm({})", weight.size(0)); }
 
   Var weight, bias;  ///< γ and β, [features]

@@ -4,10 +4,11 @@
 
 namespace adj::nn {
 
+/// Options of PairNorm.
 struct PairNormOptions {
   double scale = 1.0;               ///< s
   bool scale_individually = false;  ///< each row to the same length, else by the mean square length
-  double eps = 1e-5;
+  double eps = 1e-5;                ///< positive; added to the mean square, or to each length
 };
 
 /// s (x - μ) / sqrt(eps + mean_i ‖x_i - μ‖²), or by each row's own length (Zhao & Akoglu, PairNorm, 2020);
@@ -16,7 +17,7 @@ struct PairNormOptions {
 class PairNorm : public Module {
  public:
   explicit PairNorm(const PairNormOptions& options = {});
-  Var operator()(const Var& x, const Tensor& offsets = {}) const;
+  Var operator()(const Var& x, const Tensor& offsets = {}) const;  ///< offsets: absent for one graph
   std::string describe() const override { return "PairNorm"; }
 
  private:

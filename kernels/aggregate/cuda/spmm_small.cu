@@ -131,7 +131,6 @@ __global__ void __launch_bounds__(32 * kWarps)
   }
 }
 
-/// Features per lane. It decides the order of sums, and so is independent of the tensors' alignment.
 /// Rows per block: few if they are long, since a block takes its long rows one after the other.
 int block_rows_of(const Csr& a) { return a.entries() >= 24 * a.rows ? 2 : kWarps; }
 
