@@ -12,6 +12,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -293,6 +294,14 @@ bool FileReplacement::commit_new() {
   }
   impl_->sync_folder();
   return true;
+}
+
+std::string first_bytes(const std::string& path, size_t count) {
+  std::string bytes(count, '\0');
+  std::ifstream stream(path, std::ios::binary);
+  stream.read(bytes.data(), static_cast<std::streamsize>(count));
+  bytes.resize(static_cast<size_t>(stream.gcount()));
+  return bytes;
 }
 
 void replace_file(const std::string& path, std::string_view bytes) {

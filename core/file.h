@@ -50,6 +50,9 @@ void remove_pending_on_signals();
 /// Why replace_file(path, …) would fail, as far as an empty trial write can tell; empty if it would succeed.
 std::string obstacle_to_replacing(const std::string& path);
 
+/// The first `count` bytes of a file; fewer, or none, if it has no more or cannot be read.
+std::string first_bytes(const std::string& path, size_t count);
+
 /// The file that replace_file(path, …) replaces: `path`, or the target of the symbolic link.
 std::string followed(const std::string& path);
 

@@ -161,8 +161,9 @@ std::string EdgeTable::note() const {
       rows_.note() + fmt::format("; edges from {} ({}) to {} ({})", name(columns_.source), excerpt(type_.src),
                                  name(columns_.target), excerpt(type_.dst));
   if (relation_ >= 0)
-    note += fmt::format("; {} types from {}: {}", relation_names_.size(), name(relation_),
-                        detail::listed(relation_names_, 5));
+    note +=
+        fmt::format("; {} type{} from {}: {}", relation_names_.size(), relation_names_.size() == 1 ? "" : "s",
+                    name(relation_), detail::listed(relation_names_, 5));
   else
     note += fmt::format(" as \"{}\"", excerpt(type_.name));
   if (columns_.weight >= 0) note += "; weights from " + name(columns_.weight);

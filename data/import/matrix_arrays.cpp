@@ -1,3 +1,4 @@
+#include <adjoint/core/file.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/hdf5_file.h>
@@ -17,14 +18,6 @@ namespace adj::detail {
 namespace {
 
 constexpr std::string_view kZipMark = "PK\x03\x04", kH5Mark = "\x89HDF\r\n\x1a\n";
-
-std::string beginning(const std::string& path) {
-  std::string bytes(kMatMark.size(), '\0');
-  std::ifstream stream(path, std::ios::binary);
-  stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<size_t>(stream.gcount()));
-  return bytes;
-}
 
 /// A matrix that a file may mean.
 struct Candidate {
@@ -205,13 +198,13 @@ void read_mat73(const std::string& path, const std::string& variable, EdgeMatrix
 }  // namespace
 
 bool has_arrays(const std::string& path) {
-  const std::string begin = beginning(path);
+  const std::string begin = first_bytes(path, kMatMark.size());
   return begin.starts_with(kNpyMark) || begin.starts_with(kZipMark) || begin.starts_with(kMatMark) ||
          begin.starts_with("MATLAB 7.3 MAT-file") || begin.starts_with(kH5Mark);
 }
 
 EdgeMatrix read_matrix_arrays(const std::string& path, const std::string& variable) {
-  const std::string begin = beginning(path);
+  const std::string begin = first_bytes(path, kMatMark.size());
   EdgeMatrix matrix;
   if (begin.starts_with(kNpyMark)) {
     if (!variable.empty()) data_fail("{}: an .npy file has one array, expected no --variable", excerpt(path));

@@ -1,4 +1,5 @@
 #include <adjoint/core/error.h>
+#include <adjoint/core/file.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/import/detail/sqlite_file.h>
@@ -6,7 +7,6 @@
 
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <vector>
 
@@ -21,20 +21,11 @@ namespace {
 constexpr std::string_view kBegin("SQLite format 3\0", 16);
 constexpr size_t kPiece = size_t{1} << 18;  // of text, written at once
 
-/// The first bytes of a file; fewer, or none, if it has no more.
-std::string beginning(const std::string& file) {
-  std::string bytes(20, '\0');
-  std::ifstream stream(file, std::ios::binary);
-  stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<size_t>(stream.gcount()));
-  return bytes;
-}
-
 /// Whether a program that is writing, or was, left changes beside the file. Without any, a file with a
 /// write-ahead log (file format, 1.3.3: bytes 18 and 19) is read as it is, since SQLite would create one to
 /// read it.
 bool is_at_rest(const std::string& file) {
-  const std::string bytes = beginning(file);
+  const std::string bytes = first_bytes(file, 20);
   const bool logs = bytes.size() == 20 && bytes[18] == 2;
   struct stat status {};
   return logs && (::stat((file + "-wal").c_str(), &status) != 0 || status.st_size == 0);
@@ -105,7 +96,7 @@ std::optional<SqlitePath> SqlitePath::parse(const std::string& path) {
   for (size_t colon = path.find(':'); colon != std::string::npos; colon = path.find(':', colon + 1)) {
     const std::string file = path.substr(0, colon);
     if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-    if (!begins_as_sqlite(beginning(file)))
+    if (!begins_as_sqlite(first_bytes(file, kBegin.size())))
       data_fail("{}: there is no such file, and {} is no SQLite file, which has tables", excerpt(path),
                 excerpt(file));
     return SqlitePath{file, path.substr(colon + 1)};

@@ -188,6 +188,11 @@ def test_guesses():
     run("convert", "tables", "m.h5", "--edges", "both.csv", "--missing-ids", "drop")
     with h5py.File("m.h5") as f:
         assert f["edges/both/src"].shape == (1,)
+    with open("latin.csv", "wb") as f:  # the name of a relation of a dropped line, then of another
+        f.write(b"head,tail,relation\na,,caf\xe9\nb,a,likes\na,b,caf\xe9\n")
+    expect(refused("x.h5", "--edges", "latin.csv", "--missing-ids", "drop"), "latin.csv:4", "UTF-8")
+    write("drops.csv", "head,tail,relation\na,,hates\nb,a,likes\n")
+    expect(run("convert", "tables", "m.h5", "--edges", "drops.csv", "--missing-ids", "drop"), "1 type from relation")
     write("strange.csv", "user_id,item_id\n3,1\n")
     expect(refused("x.h5", "--nodes", "users.csv", "--nodes", "items.csv", "--edges", "strange.csv"),
            "2 rows for 3 nodes; no row for '3'")
@@ -360,6 +365,12 @@ def test_many_graphs():
     write("m.csv", "from,to\na,c\n")
     expect(refused("x.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "atom=g"),
            "expected edges within graphs")
+    # Slashes in ids: c of a/b, b/c of a.
+    write("n.csv", "graph_id,id,mass\na/b,c,1\na,b/c,2\na\\,b,3\n")
+    write("m.csv", "graph_id,src,dst\na,b/c,b/c\n")
+    run("convert", "tables", "s.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "graph_id")
+    with h5py.File("s.h5") as f:
+        assert names(f["graphs"], "name") == ["a/b", "a", "a\\"] and f["edges/src"][:].tolist() == [1]
 
 
 def test_h5py_files():
