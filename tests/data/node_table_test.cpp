@@ -407,7 +407,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "a later table goes through the encoder of the firs
   CHECK(refused("eve,fay\n", like("id,age,member,colour\neve,1,2,red\nfay,2,1,red\n")) ==
         "features:2: \"2\" in column 3 (member), expected true, false, 1 or 0 as in first.h5");
   CHECK(says(refused("eve,fay\n", like("id,age,member,colour\neve,1,1,red\neve,2,1,red\n")),
-             "features:3: node 'eve' occurs twice"));
+             "features:3: node 'eve' occurs twice, expected one row each"));
   // Without fillings.
   EdgeListOptions bare = like("id,a,b\neve,1,low\nfay,,high\n");
   bare.node_files.like->encoder = {
