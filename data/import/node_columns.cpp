@@ -61,8 +61,12 @@ std::string column_text(int64_t column, std::span<const std::string> names) {
 
 int64_t chosen_column(const std::string& choice, std::span<const std::string> names, int64_t columns,
                       const std::string& place) {
-  for (size_t k = 0; k < names.size(); ++k)
-    if (names[k] == choice) return static_cast<int64_t>(k);
+  if (const auto first = std::find(names.begin(), names.end(), choice); first != names.end()) {
+    if (std::find(first + 1, names.end(), choice) != names.end())
+      data_fail("{}: {} columns called \"{}\", expected a number from 1 to {} to say which", place,
+                std::count(first, names.end(), choice), excerpt(choice), columns);
+    return first - names.begin();
+  }
   const std::optional<int64_t> number = integer_in(choice);
   if (number && *number >= 1 && *number <= columns) return *number - 1;
   constexpr size_t kShown = 20;
