@@ -222,8 +222,7 @@ Format tables_format(std::shared_ptr<const SplitOptions> splits) {
       "table of the nodes of a type (default: the file's name), any number of times");
   add("edges", po::value(&arguments->edges)->composing()->value_name("[TYPE=]FILE"),
       "table of edges; TYPE is a name or SOURCE:NAME:TARGET (default: types of nodes by names of columns, "
-      "the "
-      "file's name)");
+      "columns of types or Neo4j groups; the file's name)");
   for (EntryOption& option : arguments->entries)
     add(option.name,
         po::value(&option.words)->composing()->value_name(fmt::format("[TYPE=]{}", option.placeholder)),

@@ -81,9 +81,11 @@ bool are_ends(const Words& source, const Words& target) {
   if (is_repeated(source, target) || is_repeated(target, source)) return true;
   if (a.size() != b.size()) return false;
   const auto is_end = [](const std::string& word) {
-    return word == "x" || word == "y" ||
-           std::any_of(std::begin(kEnds), std::end(kEnds),
-                       [&](const Ends& ends) { return word == ends.source || word == ends.target; });
+    constexpr std::string_view more[] = {"x",     "y",     "orig", "caller", "callee",
+                                         "payer", "payee", "von",  "nach"};
+    return is_in(more, word) || std::any_of(std::begin(kEnds), std::end(kEnds), [&](const Ends& ends) {
+             return word == ends.source || word == ends.target;
+           });
   };
   size_t differing = 0;
   for (size_t k = 0; k < a.size(); ++k) {

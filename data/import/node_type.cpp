@@ -17,6 +17,16 @@ Graph without_edges(int64_t nodes) {
 
 }  // namespace
 
+std::string neo4j_group(const std::string& name) {
+  const size_t begin = name.find('(');
+  const bool is_id = name.find("_ID(") != std::string::npos || name.find(":ID(") != std::string::npos;
+  return is_id && name.ends_with(')') ? name.substr(begin + 1, name.size() - begin - 2) : "";
+}
+
+std::string NodeType::group() const {
+  return rows_ && rows_->has_header() ? neo4j_group(column_name(columns_.id, rows_->names())) : "";
+}
+
 NodeType::NodeType(const NodeTableFile& table, const TableFiles& files, bool joined)
     : table_(table), files_(files), joined_(joined) {
   chosen_ids_ = table_.ids.has_value();

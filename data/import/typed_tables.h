@@ -92,10 +92,11 @@ TableFiles read_table_description(const std::string& path);
 
 /// Reads tables, plain or gzip, with separators, quotes and comments as import_edge_list(). Nodes are those
 /// of their table, in its order, then those that only edges name, which need `impute` if there is a table.
-/// Ends of edges are found as in edge lists; types of nodes that edges do not say are found by a Neo4j header
-/// (":START_ID(Person)"), by the names of columns (user_id is an id of "user" or "users"), or are the only
-/// type there is. `notes`: lines about all that was found, and what was passed over. Throws DataError naming
-/// file and line.
+/// Ends of edges are found as in edge lists; types of nodes that edges do not say are found by columns of
+/// types (src_type beside src_id), by a Neo4j header (":START_ID(Person)" means the table with
+/// ":ID(Person)"), by the names of columns (user_id is an id of "user" or "users"), or are the only type
+/// there is. Where ids may be of two kinds or of one, the types of edges must say it. `notes`: lines about
+/// all that was found, and what was passed over. Throws DataError naming file and line.
 TypedDataset import_tables(const TableFiles& files, std::vector<std::string>& notes);
 
 /// The same for many graphs of one type of nodes and edges: `graphs`, or ItemColumns::graph, is set. Ids of

@@ -218,6 +218,103 @@ def test_guesses():
                "--label", "age", status=2), "which table, expected TYPE=COLUMN with a type of users, items")
 
 
+def types_in(path):
+    """Edges by their types of nodes and name, with the ids of their ends."""
+    with h5py.File(path) as f:
+        assert f.attrs["version"] == 2, path
+        ids = {}
+        for name, nodes in f["nodes"].items():
+            ids[nodes.attrs.get("name", name)] = (
+                names(nodes, "name") if "name" in nodes else nodes["id"][:].tolist() if "id" in nodes
+                else list(range(nodes.attrs["num_nodes"])))
+        return {(g.attrs["source"], g.attrs.get("name", name), g.attrs["target"]): [
+            (ids[g.attrs["source"]][a], ids[g.attrs["target"]][b]) for a, b in zip(g["src"][:], g["dst"][:])]
+            for name, g in f["edges"].items()}
+
+
+def test_kinds():
+    """Kinds of nodes that headers name are never one, whatever else is said."""
+    # Groups of Neo4j are those of the tables' ids.
+    write("actors.csv", "personId:ID(Person),age:int\n1,30\n2,40\n")
+    write("movies.csv", "movieId:ID(Movie),year:int\n1,1999\n2,2003\n")
+    write("roles.csv", ":START_ID(Person),:END_ID(Movie),:TYPE\n1,1,ACTED_IN\n2,1,ACTED_IN\n")
+    tables = ["--nodes", "actors.csv", "--nodes", "movies.csv"]
+    expect(run("convert", "tables", "t.h5", *tables, "--edges", "roles.csv"), "4 nodes and 2 directed edges")
+    assert types_in("t.h5") == {("actors", "ACTED_IN", "movies"): [(1, 1), (2, 1)]}
+    expect(refused("x.h5", *tables[:2], "--edges", "roles.csv"),
+           'roles.csv:1: column 2 (:END_ID(Movie)) has ids of the group "Movie", which no table of nodes has (Person)')
+    write("directors.csv", ":ID(Person),age:int\n3,50\n")
+    expect(refused("x.h5", *tables, "--nodes", "directors.csv", "--edges", "roles.csv"),
+           "which several tables of nodes have (actors, directors), expected the type of edges")
+    write("person.csv", "id,age\n1,30\n2,40\n")
+    expect(run("convert", "tables", "t.h5", "--nodes", "person.csv", "--edges", "roles.csv"), "without a table of nodes: Movie")
+    assert list(types_in("t.h5")) == [("person", "ACTED_IN", "Movie")]
+    # --source and --target say which columns, not what they mean.
+    write("views.csv", "user_id,movie_id,rating,ts\n1,1,5,100\n1,2,3,101\n")
+    chosen = ["--source", "user_id", "--target", "movie_id"]
+    for words in ([], chosen, [*chosen, "--weight", "rating", "--time", "ts"]):
+        run("convert", "tables", "t.h5", "--edges", "views.csv", *words)
+        assert types_in("t.h5") == {("user", "views", "movie"): [(1, 1), (1, 2)]}
+    write("user.csv", "user_id,age\n1,20\n")
+    expect(run("convert", "tables", "t.h5", "--nodes", "user.csv", "--edges", "views.csv", *chosen),
+           "without a table of nodes: movie (the type of edges, SOURCE:NAME:TARGET, says which)")
+    assert list(types_in("t.h5")) == [("user", "views", "movie")]
+    # A friend may be a user, which only the type of edges says.
+    write("friend.csv", "user_id,friend_id\n1,1\n")
+    run("convert", "tables", "t.h5", "--nodes", "user.csv", "--edges", "friend.csv")
+    assert list(types_in("t.h5")) == [("user", "friend", "friend")]
+    # Equal numbers of columns with other names may be different nodes.
+    write("wrote.csv", "author,paper\n1,1\n1,2\n")
+    write("paper.csv", "id,pages\n1,5\n2,6\n")
+    for words in ([], ["--source", "author", "--target", "paper"], ["--nodes", "paper.csv"]):
+        expect(refused("x.h5", "--edges", "wrote.csv", *words),
+               "wrote.csv:1: column 1 (author) and column 2 (paper) may be ids of two kinds of nodes, expected the type of "
+               "edges: author:wrote:paper, or paper:wrote:paper if they are of one kind (--edges TYPE=FILE)")
+    run("convert", "tables", "t.h5", "--edges", "author:writes:paper=wrote.csv", "--nodes", "paper.csv")
+    assert types_in("t.h5") == {("author", "writes", "paper"): [(1, 1), (1, 2)]}
+    write("named.csv", "author,paper\nann,p\np,p\n")
+    write("paper.csv", "id,pages\nann,5\np,6\n")
+    run("convert", "tables", "t.h5", "--edges", "named.csv", "--header", "yes")  # names are nodes of one kind
+    run("convert", "tables", "t.h5", "--edges", "named.csv", "--header", "yes", "--nodes", "paper.csv")
+    write("named.csv", "author,paper\np,p\nbob,p\n")
+    expect(refused("x.h5", "--edges", "named.csv", "--header", "yes", "--nodes", "paper.csv"),
+           'named.csv:3: "bob" in column 1 (author) is no node of "paper", expected the type of edges: author:named:paper, or')
+    write("caller.csv", "caller,callee\n1,2\n2,3\n")
+    run("convert", "tables", "t.h5", "--edges", "caller.csv", "--source", "caller", "--target", "callee")
+    with h5py.File("t.h5") as f:
+        assert f.attrs["num_nodes"] == 3
+    write("weights.csv", "src,dst,weight,weight\n1,2,3,4\n")
+    expect(refused("x.h5", "--edges", "weights.csv"), "may both be weights, expected weight to say which (or none)")
+
+
+def test_columns_of_types():
+    """Ends whose types are in columns."""
+    write("typed.csv", "src_type,src_id,rel,dst_type,dst_id\nuser,1,likes,item,1\nuser,2,likes,item,3\n"
+          "item,1,is in,gene/shop,1\nuser,1,likes,user,2\n")
+    text = run("convert", "tables", "t.h5", "--edges", "typed.csv")
+    expect(text, "3 types of nodes", "edges from src_id (types from src_type) to dst_id (types from dst_type)", "2 types from rel")
+    assert "passed over" not in text
+    wanted = {("user", "likes", "item"): [("1", "1"), ("2", "3")], ("item", "is in", "gene/shop"): [("1", "1")],
+              ("user", "likes", "user"): [("1", "2")]}
+    assert types_in("t.h5") == wanted, types_in("t.h5")
+    assert json.loads(run("inspect", "t.h5", "--json"))["problems"] == []
+    write("users.csv", "user_id,age\n1,20\n2,30\n")
+    expect(run("convert", "tables", "t.h5", "--edges", "typed.csv", "--nodes", "users.csv"), "without a table of nodes: gene/shop, item")
+    assert types_in("t.h5")["users", "likes", "item"] == [(1, "1"), (2, "3")]
+    expect(refused("x.h5", "--edges", "typed.csv", "--nodes", "films=users.csv"),
+           "of which no table of nodes is (films), expected the type of edges, as films:typed:films")
+    expect(run("convert", "tables", "t.h5", "--edges", "node:link:node=typed.csv"), "passed over: src_type, rel, dst_type")
+    write("grouped.csv", "src_type,src_id,dst_type,dst_id\nPerson,1,Movie,2\n")
+    run("convert", "tables", "t.h5", "--nodes", "actors.csv", "--nodes", "movies.csv", "--edges", "grouped.csv")
+    assert types_in("t.h5") == {("actors", "grouped", "movies"): [(1, 2)]}
+    for header, chosen in (("node1,node1_type,relation,node2,node2_type", []),
+                           ("x_id,x_type,relation,y_id,y_type", ["--source", "x_id", "--target", "y_id"])):
+        write("pairs.csv", header + "\n9,Drug,targets,9,Gene\nX7,Gene,binds,9,Drug\n,Gene,binds,9,Drug\n8,,binds,9,Drug\n")
+        run("convert", "tables", "t.h5", "--edges", "pairs.csv", "--missing-ids", "drop", *chosen)
+        assert types_in("t.h5") == {("Drug", "targets", "Gene"): [("9", "9")], ("Gene", "binds", "Drug"): [("X7", "9")]}
+        expect(refused("x.h5", "--edges", "pairs.csv", *chosen), "pairs.csv:4", "the id of a node")
+
+
 def test_single_type():
     """One type of nodes and edges is a graph of version 1 that programs train on, and new tables go through the
     same transforms by --like."""
@@ -424,6 +521,8 @@ with tempfile.TemporaryDirectory() as folder:
     test_types()
     test_description()
     test_guesses()
+    test_kinds()
+    test_columns_of_types()
     test_single_type()
     test_splits_of_edges()
     test_many_graphs()
