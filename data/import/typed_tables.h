@@ -25,6 +25,8 @@ struct ItemColumns {
   std::string time = {};                                        ///< integers or dates
   std::string graph = {};             ///< for tables of many graphs: id of the graph
   std::optional<LikeFile> like = {};  ///< as NodeFiles
+  TextFormat text = {};               ///< of this table; what is absent is as in TableFiles
+  std::optional<Header> header = {};  ///< the same
 };
 
 /// Table of the nodes of one type.
@@ -74,6 +76,9 @@ bool set_entry(NodeTableFile& table, std::string_view name, const std::vector<st
                const std::string& place);
 bool set_entry(EdgeTableFile& table, std::string_view name, const std::vector<std::string>& values,
                const std::string& place);
+/// The same for a table of graphs, whose tasks are graph_class and graph_regression.
+bool set_graph_entry(NodeTableFile& table, std::string_view name, const std::vector<std::string>& values,
+                     const std::string& place);
 /// The names that set_entry() knows.
 std::vector<std::string> node_entries();
 std::vector<std::string> edge_entries();  ///< for an EdgeTableFile

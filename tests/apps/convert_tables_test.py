@@ -427,6 +427,49 @@ def test_splits_of_edges():
             assert not set(parts[0]) & set(parts[1]) | set(parts[0]) & set(parts[2]) | set(parts[1]) & set(parts[2])
 
 
+def test_repeats():
+    """Edges that repeat are said by type, and what reverses do not get."""
+    write("rep.csv", "from,to,kind\n1,2,a\n2,1,a\n2,3,b\n3,3,b\n2,3,a\n")
+    text = run("convert", "tables", "rep.h5", "--edges", "rep.csv", "--undirected", "true", "--label", "kind")
+    expect(text, "rep.csv: 4 of 9 edges node:rep:node repeat another; where the table has both directions, undirected "
+           "adds them again", "rep.csv: the added reverses of edges node:rep:node have no label")
+    text = run("convert", "tables", "rep.h5", "--edges", "rep.csv", "--relation", "kind")
+    assert "repeat another" not in text, text
+
+
+def test_texts_of_each_table():
+    """Tables that are written in different ways; ids that look like missing ones."""
+    write("u.user", "1|24|M\n2|53|F\n")
+    with open("u.item", "wb") as f:
+        f.write("1|Café|1,5\n2|Alien|2,5\n".encode("latin1"))
+    write("u.data", "1\t2\t3\n2\t1\t5\n")
+    write("movies.yaml", """
+header: false
+nodes:
+  user: {file: u.user, separator: "|", types: {3: category}}
+  film: {file: u.item, separator: "|", encoding: latin1, decimal: comma, types: {2: category}}
+edges:
+- {file: u.data, type: [user, rates, film], source: 1, target: 2, weight: 3}
+""")
+    run("convert", "tables", "movies.yaml", "movies.h5")
+    with h5py.File("movies.h5") as f:
+        assert f["nodes/user/x"][:].tolist() == [[24, 0, 1], [53, 1, 0]]
+        assert f["nodes/film/x"][:].tolist() == [[0, 1, 1.5], [1, 0, 2.5]]
+        assert f["edges/rates/dst"][:].tolist() == [1, 0] and f["edges/rates/weight"][:].tolist() == [3, 5]
+    for entry, part in [("separator: ''", "separator: expected 1 to 15 bytes"), ("header: perhaps", "header perhaps: expected true"),
+                        ("encoding: klingon", 'encoding: iconv knows no "klingon"'), ("decimal: dot", "decimal dot: expected point"),
+                        ("separator: ',', decimal: comma", "u.data: separator: a comma, expected another one")]:
+        write("bad.yaml", "edges: [{file: u.data, type: a, %s}]" % entry)
+        expect(refused("bad.yaml", "x.h5"), part)
+    write("places.csv", "id,x\nNA,1\nDE,2\n")
+    write("roads.csv", "from,to\nNA,DE\n")
+    words = ["--nodes", "place=places.csv", "--edges", "roads.csv"]
+    expect(refused("x.h5", *words), 'places.csv:2: "NA" in column 1 (id), expected the id of a node')
+    run("convert", "tables", "na.h5", *words, "--missing-ids", "keep")
+    with h5py.File("na.h5") as f:
+        assert names(f["nodes"], "name") == ["NA", "DE"] and f["nodes/x"][:].ravel().tolist() == [1, 2]
+
+
 def test_many_graphs():
     """Graphs by a column of graphs: node numbers begin anew in each, rows in any order; and labels by graph."""
     write("n.csv", "graph_id,node_id,mass,born\ng2,0,5,50\ng1,0,1,10\ng2,1,6,60\ng1,1,2,20\ng1,2,3,30\n")
@@ -448,13 +491,28 @@ def test_many_graphs():
         assert "nodes/order" not in f
     write("two.csv", "graph_id,src,dst\ng1,0,0\ng1,7,0\n")
     expect(refused("x.h5", "--nodes", "atom=n.csv", "--edges", "two.csv", "--graph", "graph_id"),
-           "nodes without a row")
+           'nodes without a row, first "g1/7"')
     write("labels.csv", "graph_id,label\ng1,toxic\n")
     expect(refused("x.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "graph_id", "--graphs",
-                   "labels.csv"), "2 graphs, of which 1 have no row in labels.csv")
+                   "labels.csv"), "2 graphs, of which 1 have no row in labels.csv, first \"g2\"")
+    # What graphs have besides labels and splits is passed over, whatever it is.
+    write("labels.csv", "graph_id,smiles,score,weight\ng1,CCO,0.5,7\ng2,CC,1.5,x\n")
+    graphs = ["--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "graph_id", "--graphs", "labels.csv"]
+    expect(run("convert", "tables", "r.h5", *graphs, "--label", "graphs=score", "--task", "graphs=graph_regression"),
+           "labels.csv: passed over: smiles, weight, as graphs have no features\n")
+    with h5py.File("r.h5") as f:
+        assert f.attrs["task"] == "graph_regression" and f["graphs/y"][:].ravel().tolist() == [0.5, 1.5]
+    run("convert", "tables", "r.h5", *graphs, "--label", "graphs=score", "--task", "graph_regression")
+    expect(run("convert", "tables", "r.h5", *graphs), "(label graphs=COLUMN: it is the label)")
+    expect(refused("x.h5", *graphs, "--task", "graph_regression"), "no column of labels", "--label graphs=COLUMN")
+    expect(refused("x.h5", *graphs, "--split", "60,20,20"), "no labels in any table")
+    expect(run("convert", "tables", "x.h5", *graphs, "--task", "graphs=graph_multilabel", status=1),
+           "--task graph_multilabel: expected graph_class, graph_regression")
     # Ids that are unique over all graphs: edges need no column.
     write("n.csv", "id,g,mass\na,1,1\nb,1,2\nc,2,3\n")
     write("m.csv", "from,to\na,b\nc,c\n")
+    expect(refused("x.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "g"),
+           'm.csv:1: no column "g", expected one with the graphs of edges', "(--graph atom=g)")
     run("convert", "tables", "u.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "atom=g")
     with h5py.File("u.h5") as f:
         assert f["graphs/offsets"][:].tolist() == [0, 2, 3] and f.attrs["task"] == "none"
@@ -525,5 +583,7 @@ with tempfile.TemporaryDirectory() as folder:
     test_columns_of_types()
     test_single_type()
     test_splits_of_edges()
+    test_repeats()
+    test_texts_of_each_table()
     test_many_graphs()
     test_h5py_files()

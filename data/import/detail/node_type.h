@@ -23,6 +23,7 @@ class NodeType {
   /// The group of a Neo4j header, as in ":ID(Person)"; or empty.
   std::string group() const;
   int64_t size() const { return ids_ ? ids_->size() : 0; }
+  std::string id(int64_t node) const { return ids_->text(static_cast<int32_t>(node)); }
   /// Adds those of the table.
   void read_ids();
   /// The number of an end of an edge, added if it is new; throws DataError if it is no id.
