@@ -1,6 +1,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/import/detail/item_times.h>
 #include <adjoint/data/import/node_columns.h>
+#include <adjoint/data/import/node_ids.h>
 #include <adjoint/data/import/times.h>
 #include <adjoint/data/item_table.h>
 
@@ -19,12 +20,13 @@ Tensor read_times(TableRows& rows, int64_t column, int64_t ids, int64_t items,
   std::optional<TimeKind> kind;
   int64_t row = 0;
   const auto time_of = [&](std::string_view field, int64_t line) {
-    // Exact beyond what a floating number holds.
-    const std::optional<int64_t> integer = integer_in(field);
+    // Exact: 36.0 and 1.6e9 are integers too.
+    const std::optional<int64_t> integer = integer_id(field);
     const std::optional<Time> time = time_in(field);
     if (!time || (time->kind == TimeKind::number && !integer))
-      rows.source().fail(line, "\"{}\" in {}, expected a 64-bit integer or a date as 2021-03-05T17:30:00Z",
-                         excerpt(field), name);
+      rows.source().fail(line, "\"{}\" in {}, expected a 64-bit integer or a date as 2021-03-05T17:30:00Z{}",
+                         excerpt(field), name,
+                         time ? ": a number with a fraction, or too large to be exact" : "");
     if (!kind) kind = time->kind;
     if (time->kind != *kind)
       rows.source().fail(line, "\"{}\" in {} is {}, expected {} as in the first row", excerpt(field), name,

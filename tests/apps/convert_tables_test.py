@@ -140,6 +140,18 @@ edges:
         assert not os.path.exists("x.h5")
 
 
+def test_times():
+    """Whole numbers written as floats."""
+    write("e.csv", "src,dst\n0,1\n1,2\n")
+    write("whole.csv", "id,age,at\n0,30,36.0\n1,10,1.6e9\n2,20,-7\n")
+    run("convert", "tables", "t.h5", "--nodes", "user=whole.csv", "--edges", "e.csv", "--time", "user=at")
+    with h5py.File("t.h5") as f:
+        np.testing.assert_array_equal(f["nodes/time"][:], [36, 1600000000, -7])
+    write("half.csv", "id,at\n0,36.5\n1,2\n")
+    expect(refused("t.h5", "--nodes", "user=half.csv", "--edges", "e.csv", "--time", "user=at"),
+           '"36.5" in column 2 (at), expected a 64-bit integer', "a number with a fraction")
+
+
 def test_guesses():
     """Types of nodes by names of columns; nodes that only edges name; relations; Neo4j; refusals."""
     write("users.csv", "user_id,age\n1,20\n2.0,30\n")
@@ -578,6 +590,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     test_types()
     test_description()
+    test_times()
     test_guesses()
     test_kinds()
     test_columns_of_types()
