@@ -119,7 +119,8 @@ Format edges_format(std::shared_ptr<const SplitOptions> splits) {
   add("weight-column", column(arguments->weight_column), "older name of --weight");
   add("unweighted", po::bool_switch(&arguments->unweighted), "older name of --weight none");
   add("missing-ids", with_default(arguments->missing_ids),
-      "lines whose source or target is empty, NA, nan, null, none, ? or \\N: error, drop, or keep (as a "
+      "lines whose source or target is empty, NA, nan, null, none, ?, \\N, NaT, <NA> or #N/A: error, drop, "
+      "or keep (as a "
       "name)");
   add("undirected", po::bool_switch(&o.undirected), "add the reverse of each edge");
   add("coalesce", po::bool_switch(&o.coalesce), "merge equal edges, adding their weights");

@@ -20,7 +20,13 @@ void ColumnContents::add_text(std::string_view field, int64_t line) {
   }
   commas_ += !decimal_ && float_in(field, Decimal::comma);
   booleans_ += boolean_in(field).has_value();
-  dates_ += dates_ + 1 == texts_ && days_in(field).has_value();
+  const std::string_view day = trimmed(field);
+  const bool date = day.size() > 4 && (day[4] == '-' || day[4] == '/') && days_in(day);
+  dates_ += date;
+  if (!date && no_date_line_ == 0) {
+    no_date_line_ = line;
+    no_date_ = field;
+  }
   ambiguous_dates_ += ambiguous_dates_ + 1 == texts_ && is_ambiguous_date(field);
   if (vectors_ + 1 == texts_)
     if (const auto numbers = static_cast<int64_t>(vector_in(field, decimal_.value_or(Decimal::point)).size());
@@ -64,6 +70,10 @@ void ColumnContents::merge(const ColumnContents& later) {
     first_ = later.first_;
   }
   if (gaps_ == 0) gap_line_ = later.gap_line_;
+  if (no_date_line_ == 0) {
+    no_date_line_ = later.no_date_line_;
+    no_date_ = later.no_date_;
+  }
   if (later.vectors_ > 0) width_ = vectors_ == 0 || width_ == later.width_ ? later.width_ : -1;
   texts_ += later.texts_;
   booleans_ += later.booleans_;
@@ -103,6 +113,11 @@ std::string ColumnContents::choose(int64_t rows, ColumnEncoder& encoder) const {
         "expected a finite number within float32{}{}",
         wanted_ ? "" : fmt::format(", as {} other field{} there", numbers, numbers == 1 ? " is" : "s are"),
         !wanted_ && vectors_ > 0 ? " (--types COLUMN=set: lists of items)" : "");
+  if (!wanted_ && spoils_dates())
+    return fmt::format(
+        "expected a date, as {} other field{} there (--types COLUMN=category takes them as texts; --without "
+        "COLUMN: no feature)",
+        dates_, dates_ == 1 ? " is" : "s are");
   if (!wanted_) encoder.type = found().value_or(ColumnType::category);
   switch (encoder.type) {
     case ColumnType::number:

@@ -105,6 +105,7 @@ bool is_missing(std::string_view text) {
   text = trimmed(text);
   if (text.empty() || text == "?" || text == "\"\"" || text == "\\N") return true;
   if (text.size() > 4) return false;
+  if (text == "NaT" || text == "<NA>" || text == "#N/A" || text == "-nan") return true;
   const std::string word = lower(text);
   return word == "nan" || word == "na" || word == "n/a" || word == "null" || word == "none";
 }

@@ -111,7 +111,7 @@ std::optional<int32_t> int32_in(std::string_view text);                         
 std::optional<float> float_in(std::string_view text, Decimal decimal = Decimal::point);  ///< within float32
 std::optional<double> double_in(std::string_view text);  ///< with a decimal point
 /// True for a missing value: empty, two quotes (as pandas writes an empty row), "nan", "na", "n/a", "null",
-/// "none" or "?", in any case, or `\\N`, as databases write it.
+/// "none" or "?", in any case, or as databases, pandas and Excel write it: `\\N`, "NaT", "<NA>", "#N/A".
 bool is_missing(std::string_view text);
 /// The same for a text without blanks around it, soon for longer ones.
 inline bool is_missing_id(std::string_view text) { return text.size() <= 4 && is_missing(text); }

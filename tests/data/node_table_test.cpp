@@ -81,6 +81,18 @@ TEST_CASE_FIXTURE(EdgeFiles, "masks that make no split are explained") {
   CHECK_FALSE(says(import(kRing, o).notes, "…no split by…"));
 }
 
+TEST_CASE_FIXTURE(EdgeFiles, "pandas and Excel have missing values of their own") {
+  CHECK(import(kRing, with_labels("id,label\nann,<NA>\nbob,b\ncid,NaT\n")).unlabelled == 2);
+  for (const char* none : {"<NA>", "NaT", "#N/A"})
+    CHECK(says(refused(fmt::format("a,b\nc,{}\n", none)), "…expected the id of a node…"));
+  CHECK(names(import("Nat,b\n")) == Names{"Nat", "b"});
+  const std::string dates = "id,day\nann,2024-03-01\nbob,2024-03-02\ncid,";
+  CHECK(says(refused(kRing, with_table(*this, dates + "NaT\n")), "features:4: no number in column 2 (day)…"));
+  CHECK(refused(kRing, with_table(*this, dates + "0000-00-00\n")) ==
+        "features:4: \"0000-00-00\" in column 2 (day), expected a date, as 2 other fields are there (--types "
+        "COLUMN=category takes them as texts; --without COLUMN: no feature)");
+}
+
 TEST_CASE_FIXTURE(EdgeFiles, "features that are called as labels are named") {
   CHECK(says(import(kRing, with_table(*this, "id,age,y\nann,1,0\nbob,2,1\ncid,3,0\n")).notes,
              "…; \"y\" is a feature (--label \"y\": it is the label)…"));
@@ -356,7 +368,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "types on request: ordinals, hashes, words and date
   CHECK(import(kRing, o).feature_names == Names{"day=2024-03-01", "day=soon"});
   o.node_files.types = {{"day", ColumnType::date}};
   CHECK(refused(kRing, o) ==
-        "features:2: \"2024-03-01\" in column 2 (day), expected dates as 2024-12-31 or 2024-12-31T23:59:59Z");
+        "features:3: \"soon\" in column 2 (day), expected dates as 2024-12-31 or 2024-12-31T23:59:59Z");
   o = with_table(*this, "id,day\nann,2024-03-01\nbob,2024-03-02\ncid,\n");
   CHECK(says(refused(kRing, o), "features:4: no number in column 2 (day)…"));
   o.node_files.impute = Imputation::mean;

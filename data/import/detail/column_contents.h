@@ -40,8 +40,9 @@ class ColumnContents {
   std::string losses() const;
   int64_t gap_line() const { return gap_line_; }
   /// Line and text of the first field that is no number, if there is one.
-  int64_t text_line() const { return line_; }
-  const std::string& text() const { return first_; }
+  /// In a column of dates, that is none.
+  int64_t text_line() const { return spoils_dates() ? no_date_line_ : line_; }
+  const std::string& text() const { return spoils_dates() ? no_date_ : first_; }
 
   /// Sets type, categories and columns of `encoder`, whose name and, for hash, text and set, columns are set;
   ///; for a column of `rows` rows. Returns what is wrong: 'expected a finite
@@ -53,6 +54,10 @@ class ColumnContents {
     return wanted_ == ColumnType::ordinal ? kMostOrdinals
            : wanted_ == ColumnType::set   ? kMostItems
                                           : kMostCategories;
+  }
+  /// Whether most texts are dates, or shall be, but some are not.
+  bool spoils_dates() const {
+    return dates_ < texts_ && (wanted_ ? wanted_ == ColumnType::date : 2 * dates_ > texts_);
   }
   static bool is_rounded(std::string_view field, float number);
   void add_items(std::string_view field);
@@ -71,6 +76,8 @@ class ColumnContents {
   int64_t commas_ = 0;               // texts that may be numbers with a decimal comma
   int64_t line_ = 0, gap_line_ = 0;  // of the first of them
   std::string first_;
+  int64_t no_date_line_ = 0;  // of the first text that is no date
+  std::string no_date_;
   int64_t width_ = 0;                                      // numbers in each vector; -1: different
   std::set<std::string, std::less<>> kinds_;               // at most most() + 1
   std::vector<std::set<std::string, std::less<>>> items_;  // of a set, by each of kSetSeparators
