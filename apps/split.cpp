@@ -73,7 +73,8 @@ bool read(int argc, char** argv, Options& o) {
        "test; "
        "equal times stay together"},
       {"until", &o.until, "TRAIN,VAL", "with --by-time, instead of --split: last times of train and of val"},
-      {"id", &o.table.id, "COLUMN", "its column of ids (default: id, node or node_id, else the first)"},
+      {"id", &o.table.id, "COLUMN",
+       "its column of ids (default: by name, as node_id, id or user_id, else the first)"},
       {"by-row", &o.table.by_row, "", "no ids: row i, from 0, belongs to node i (or graph i)"},
       {"header", &o.header, "NAME",
        "yes or no; auto: yes if the first line has the column's name, or no value in that column"},

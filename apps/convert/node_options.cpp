@@ -105,7 +105,8 @@ void NodeOptions::add_to(po::options_description& description) {
   add("features", file(files_.features),
       "table of the nodes: id, features and label, in columns found by their names; types of columns are "
       "found");
-  add("id", column(files_.columns.id), "its column of ids (default: id, node or node_id, else the first)");
+  add("id", column(files_.columns.id),
+      "its column of ids (default: node_id, id or node, else user_id, name and the like, else the first)");
   add("label", column(files_.columns.label),
       "column of labels, of --labels or else of --features (default: label or class); none: no labels");
   const auto list = [](std::string& text) { return po::value(&text)->value_name("LIST"); };

@@ -30,7 +30,7 @@ struct Arguments {
   TextOptions text;
   std::string header = "auto", like, graphs;
   std::vector<EntryOption> entries = {
-      {"id", "COLUMN", "nodes: column of ids (default: id, node or node_id, else the first)"},
+      {"id", "COLUMN", "nodes: column of ids (default: by name, as node_id, id or user_id, else the first)"},
       {"ids", "KIND", "nodes: integers or names (default: integers if all are)"},
       {"label", "COLUMN",
        "column of labels (default: label or class of nodes, none of edges); none: no labels"},

@@ -4,23 +4,36 @@
 #include <adjoint/data/import/edge_columns.h>
 #include <adjoint/data/import/fields.h>
 #include <adjoint/data/import/node_columns.h>
+#include <adjoint/data/import/records.h>
+#include <adjoint/data/import/split_table.h>
 
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
+#include <string_view>
 
 namespace adj {
 
 namespace {
 
+/// Up to here a name may also be that of another thing, as city_id of people.
+constexpr int kWeakFit = 2;
+
 /// How well a name fits a node's id; 0: not at all.
 int fit_of_id(const std::string& name) {
-  if (name.find(":ID") != std::string::npos) return 3;  // Neo4j
+  if (name.find(":ID") != std::string::npos) return 5;  // Neo4j
   const std::vector<std::string> words = words_in(name);
   using Words = std::vector<std::string>;
-  if (words == Words{"node", "id"} || words == Words{"nodeid"} || words == Words{"vertex", "id"}) return 3;
-  if (words == Words{"id"}) return 2;
-  return words == Words{"node"} || words == Words{"vertex"} ? 1 : 0;
+  if (words == Words{"node", "id"} || words == Words{"nodeid"} || words == Words{"vertex", "id"}) return 5;
+  if (words == Words{"id"}) return 4;
+  if (words == Words{"node"} || words == Words{"vertex"} || words == Words{"nid"}) return 3;
+  constexpr std::string_view kIds[] = {"uid", "uuid", "userid", "itemid", "paperid", "authorid", "movieid"};
+  constexpr std::string_view kNoNodes[] = {"class", "label", "type", "category", "cluster", "community"};
+  if (words.size() > 1 && words.back() == "id")
+    return std::ranges::find(kNoNodes, words[words.size() - 2]) == std::end(kNoNodes) ? 2 : 0;
+  if (words.size() == 1 && std::ranges::find(kIds, words[0]) != std::end(kIds)) return 2;
+  return words == Words{"name"} || words == Words{"node", "name"} ? 1 : 0;
 }
 
 bool is_label(const std::string& name) {
@@ -33,22 +46,124 @@ bool is_label(const std::string& name) {
 /// The part that a mask of this name selects; -1: it is none.
 int part_of_mask(const std::string& name) {
   const std::vector<std::string> words = words_in(name);
-  if (words.size() != 2 || words[1] != "mask") return -1;
-  if (words[0] == "train") return 0;
-  if (words[0] == "val" || words[0] == "valid" || words[0] == "validation") return 1;
-  return words[0] == "test" ? 2 : -1;
+  return words.size() == 2 && words[1] == "mask" ? part_named(words[0]) : -1;
 }
 
-/// The column whose name says that it has the ids; the first one if none does.
-int64_t find_id(std::span<const std::string> names) {
-  int best = 0;
-  int64_t column = 0;
-  for (size_t k = 0; k < names.size(); ++k)
-    if (const int fit = fit_of_id(names[k]); fit > best) {
-      best = fit;
-      column = static_cast<int64_t>(k);
-    }
-  return column;
+/// The same for is_train, or train alone.
+int part_of_flag(const std::string& name) {
+  const std::vector<std::string> words = words_in(name);
+  if (words.size() == 2 && words[0] == "is") return part_named(words[1]);
+  return words.size() == 1 ? part_named(words[0]) : -1;
+}
+
+using Fields = std::vector<std::string>;
+
+bool repeats(const Fields& fields) {
+  std::set<std::string_view> seen;
+  return !std::ranges::all_of(fields, [&](const auto& field) { return seen.insert(field).second; });
+}
+
+bool ascends(const Fields& fields) {
+  std::optional<int64_t> last;
+  for (const std::string& field : fields) {
+    const std::optional<int64_t> number = integer_in(field);
+    if (!number || (last && *number <= *last)) return false;
+    last = number;
+  }
+  return last.has_value();
+}
+
+/// Whether the first column is the index that a data frame was written with.
+bool is_index(std::span<const std::string> names, const FirstFields& fields) {
+  if (names.empty()) return false;
+  const std::vector<std::string> words = words_in(names[0]);
+  using Words = std::vector<std::string>;
+  return (words.empty() || words == Words{"index"} || words == Words{"unnamed", "0"}) && ascends(fields[0]);
+}
+
+bool is_flag(const std::string& field) {
+  const std::string word = lower(field);
+  const std::optional<float> number = float_in(field);
+  return word == "true" || word == "false" || number == 0.0f || number == 1.0f;
+}
+
+/// Whether a column says train, val or test, or by its name a number or a text for them.
+bool is_split(const std::string& name, const Fields& fields) {
+  const std::vector<std::string> words = words_in(name);
+  if (!words.empty() && (words.back() == "split" || words.back() == "splits"))
+    return std::ranges::none_of(
+        fields, [](const auto& field) { return float_in(field) && !integer_in(field); });  // no times
+  bool trains = false;
+  for (const std::string& field : fields) {
+    if (is_missing(field)) continue;
+    const int part = part_named(field);
+    if (part < 0) return false;
+    trains = trains || part == 0;
+  }
+  return trains;
+}
+
+/// The column whose name says that it has the ids; the first one if none does. `choice`: how users say it.
+template <class IsTaken>
+int64_t find_id(std::span<const std::string> names, const FirstFields& fields, const IsTaken& is_taken,
+                const std::function<bool(std::string_view)>& is_node, std::string_view choice,
+                const std::string& place) {
+  int best = 0, fit_first = 0;
+  std::vector<int64_t> found;
+  const size_t first = is_index(names, fields) ? 1 : 0;
+  const auto is_stranger = [&](size_t k) {
+    return is_node && std::ranges::none_of(fields[k], is_node) && std::ranges::any_of(fields[0], is_node);
+  };
+  for (size_t k = 0; k < names.size(); ++k) {
+    const int fit = fit_of_id(names[k]);
+    if (fit == 0) continue;
+    if (fit <= kWeakFit && (is_taken(static_cast<int64_t>(k)) || repeats(fields[k]) || is_stranger(k)))
+      continue;
+    if (k == first) fit_first = fit;
+    if (fit > best) found.clear();
+    if (fit >= best) found.push_back(static_cast<int64_t>(k));
+    best = std::max(best, fit);
+  }
+  if (found.empty()) return 0;
+  if (found[0] == static_cast<int64_t>(first)) return found[0];
+  if (best <= kWeakFit && fit_first > 0) found.insert(found.begin(), static_cast<int64_t>(first));
+  if (found.size() > 1)
+    data_fail("{}: columns \"{}\" and \"{}\" may both be ids, expected {}", place,
+              excerpt(names[static_cast<size_t>(found[0])]), excerpt(names[static_cast<size_t>(found[1])]),
+              choice);
+  return found[0];
+}
+
+/// Finds the columns of train, val and test, and what else says a split.
+template <class IsTaken>
+void find_splits(std::span<const std::string> names, const FirstFields& fields, const IsTaken& is_taken,
+                 NodeColumns& found) {
+  std::array<int64_t, 3> flags{-1, -1, -1};
+  for (size_t k = 0; k < names.size(); ++k) {
+    const auto column = static_cast<int64_t>(k);
+    if (is_taken(column)) continue;
+    const int flag = part_of_flag(names[k]);
+    if (flag >= 0 && !fields[k].empty() && std::ranges::all_of(fields[k], is_flag))
+      flags[static_cast<size_t>(flag)] = column;
+    else if (is_split(names[k], fields[k]))
+      found.splits.push_back(column);
+  }
+  const auto is_set = [&](int64_t column, size_t row) {
+    const std::string& field = fields[static_cast<size_t>(column)][row];
+    return lower(field) == "true" || float_in(field) == 1.0f;
+  };
+  const auto count = 3 - std::ranges::count(flags, -1);
+  bool apart = true;  // no row is in two parts
+  const size_t rows = fields.empty() ? 0 : fields[0].size();
+  for (size_t row = 0; row < rows && apart; ++row)
+    apart = std::ranges::count_if(flags, [&](int64_t k) { return k >= 0 && is_set(k, row); }) < 2;
+  if (!apart) return;
+  if (count == 3 && !found.has_masks())
+    found.masks = flags;
+  else  // test alone may be anything
+    for (const int64_t k : flags)
+      if (k >= 0 && (count > 1 || words_in(names[static_cast<size_t>(k)]).size() > 1))
+        found.splits.push_back(k);
 }
 
 }  // namespace
@@ -84,6 +199,13 @@ std::string column_name(int64_t column, std::span<const std::string> names) {
   return k < names.size() && !names[k].empty() ? names[k] : fmt::format("column {}", column + 1);
 }
 
+std::string choice_for(int64_t column, std::span<const std::string> names) {
+  const auto k = static_cast<size_t>(column);
+  const bool named =
+      k < names.size() && !names[k].empty() && std::ranges::find(names, names[k]) == names.begin() + column;
+  return named ? names[k] : std::to_string(column + 1);
+}
+
 std::string passed_over(std::span<const int64_t> read, std::span<const std::string> names, int64_t columns) {
   std::vector<uint8_t> is_read(static_cast<size_t>(columns));
   for (const int64_t column : read)
@@ -116,11 +238,59 @@ std::vector<int64_t> columns_like(std::span<const std::string> known, std::span<
             others.empty() ? "" : "; other columns: " + detail::listed(others, kShown));
 }
 
-NodeColumns node_columns(std::span<const std::string> names, int64_t columns, const NodeColumnNames& chosen,
-                         bool by_row, const std::string& place) {
+std::string NodeColumns::id_note(std::span<const std::string> names) const {
+  return guessed_id ? "; ids from " + column_text(id, names) : "";
+}
+
+std::string NodeColumns::split_note(std::span<const std::string> names) const {
+  std::vector<std::string> texts;
+  for (const int64_t column : splits) texts.push_back(excerpt(column_name(column, names)));
+  return texts.empty() ? ""
+                       : "; passed over as a split, no feature: " + detail::listed(texts, 3) +
+                             " (convert tables --split-column and split --by-column take a column of train, "
+                             "val and test; --types makes it a feature)";
+}
+
+FirstFields first_fields(const std::string& path, const TextInput& input, const TableHead& head,
+                         bool has_header) {
+  constexpr int64_t kRows = 1000, kFields = 200'000;
+  FirstFields all(static_cast<size_t>(head.columns()));
+  if (!has_header) return all;  // without names nothing is guessed
+  TextSource source(path, input);
+  RecordReader reader(source, head.format);
+  int64_t rows = std::clamp<int64_t>(kFields / std::max<int64_t>(head.columns(), 1), 1, kRows);
+  while (rows > 0 && reader.next()) {
+    if (reader.number() == head.format.first_line) continue;
+    std::vector<std::string> row;
+    for (RecordFields field(source, reader.number(), reader.record(), head.format.separator); field.next();)
+      row.emplace_back(field.field());
+    if (row.size() != all.size()) break;  // refused when all are read
+    for (size_t k = 0; k < row.size(); ++k) all[k].push_back(std::move(row[k]));
+    --rows;
+  }
+  return all;
+}
+
+NodeColumns node_columns(std::span<const std::string> names, const FirstFields& fields, int64_t columns,
+                         const NodeColumnNames& chosen, bool by_row, const std::string& place,
+                         const std::function<bool(std::string_view)>& is_node) {
   const auto column = [&](const std::string& choice) { return chosen_column(choice, names, columns, place); };
   NodeColumns found;
-  found.id = by_row ? -1 : !chosen.id.empty() ? column(chosen.id) : find_id(names);
+  // The user says what these are.
+  std::vector<int64_t> taken;
+  for (const auto* choices : {&chosen.without, &chosen.features})
+    for (const std::string& choice : *choices) taken.push_back(column(choice));
+  if (!chosen.label.empty() && chosen.label != "none") taken.push_back(column(chosen.label));
+  for (size_t k = 0; k < names.size(); ++k)
+    for (const std::string& choice : chosen.typed)
+      if (choice == names[k] || choice == std::to_string(k + 1)) taken.push_back(static_cast<int64_t>(k));
+  const auto is_taken = [&](int64_t k) { return std::ranges::find(taken, k) != taken.end(); };
+  const std::string_view remedy = chosen.labels_alone ? "one called id" : "--id to say which";
+  found.id = by_row               ? -1
+             : !chosen.id.empty() ? column(chosen.id)
+                                  : find_id(names, fields, is_taken, is_node, remedy, place);
+  const bool index = is_index(names, fields);
+  found.guessed_id = chosen.id.empty() && (found.id > 0 || (found.id == 0 && index));
   if (!chosen.label.empty() && chosen.label != "none") found.label = column(chosen.label);
   if (found.label >= 0 && found.label == found.id)
     data_fail("{}: one column for two purposes, expected id and label in different ones", place);
@@ -134,6 +304,9 @@ NodeColumns node_columns(std::span<const std::string> names, int64_t columns, co
                   place, excerpt(names[static_cast<size_t>(found.label)]), excerpt(names[k]));
       found.label = static_cast<int64_t>(k);
     }
+  // Beside an index and the label of a file of labels one column remains for the ids.
+  if (chosen.labels_alone && chosen.id.empty() && index && found.id == 0 && columns == 3 && found.label > 0)
+    if (const int64_t rest = 3 - found.label; !repeats(fields[static_cast<size_t>(rest)])) found.id = rest;
   if (!chosen.features.empty()) {
     for (const std::string& choice : chosen.features) {
       const int64_t feature = column(choice);
@@ -161,8 +334,13 @@ NodeColumns node_columns(std::span<const std::string> names, int64_t columns, co
   for (const int64_t mask : found.masks)
     if (mask >= 0 && !found.missing_mask.empty()) found.lone_masks.push_back(column_name(mask, names));
   if (!found.missing_mask.empty()) found.masks.fill(-1);
-  // A data frame's index beside ids.
-  if (!names.empty() && names[0].empty() && found.id > 0) others.push_back(0);
+  find_splits(
+      names, fields, [&](int64_t k) { return is_other(k) || is_taken(k); }, found);
+  others.insert(others.end(), found.splits.begin(), found.splits.end());
+  if (found.has_masks()) others.insert(others.end(), found.masks.begin(), found.masks.end());
+  // A data frame's index is no feature beside ids, or of rows that are counted.
+  if (found.id != 0 && !names.empty() && !is_taken(0) && (index || (!by_row && names[0].empty())))
+    others.push_back(0);
   for (int64_t k = 0; k < columns; ++k)
     if (!is_other(k)) found.features.push_back(k);
   return found;

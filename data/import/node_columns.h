@@ -1,10 +1,14 @@
 #pragma once
 
+#include <adjoint/data/import/table_head.h>
+
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace adj {
@@ -18,6 +22,8 @@ struct NodeColumnNames {
   std::vector<std::string> features = {};
   /// Not features, and not labels by their names.
   std::vector<std::string> without = {};
+  std::vector<std::string> typed = {};  ///< features by their type, if they exist: no ids or splits
+  bool labels_alone = false;            ///< the table has ids and labels, no features
 };
 
 /// Columns of a table of nodes, from 0.
@@ -31,14 +37,30 @@ struct NodeColumns {
   std::vector<std::string> lone_masks = {};
   std::string missing_mask = {};
   bool has_masks() const { return masks[0] >= 0; }  ///< all three
+  /// Further columns that say the split: no features unless they are chosen.
+  std::vector<int64_t> splits = {};
+  bool guessed_id = false;  ///< `id` is not simply the first column, or is an index
+
+  /// "; ids from column 2 (user_id)", or nothing.
+  std::string id_note(std::span<const std::string> names) const;
+  /// "; passed over as a split, no feature: fold (…)", or nothing.
+  std::string split_note(std::span<const std::string> names) const;
 };
 
+/// The first fields of every column, without the header, at most 1000.
+using FirstFields = std::vector<std::vector<std::string>>;
+FirstFields first_fields(const std::string& path, const TextInput& input, const TableHead& head,
+                         bool has_header);
+
 /// Finds them in a table of `columns` columns by their names, which may be empty. By name id, node and
-/// node_id are ids, and label and class are labels, in any case; a first column without a name is a data
-/// frame's index, which is the id if nothing else is. `by_row`: there is no id. Throws DataError beginning
-/// with `place` for a choice that names no column.
-NodeColumns node_columns(std::span<const std::string> names, int64_t columns, const NodeColumnNames& chosen,
-                         bool by_row, const std::string& place);
+/// node_id are ids, else nid, user_id, name and the like, if no field repeats; label and class are labels, in
+/// any case. A first column without a name, or called index, is a data frame's index, which is the id if
+/// nothing else is. `by_row`: there is no id. Throws DataError beginning with `place` for a choice that names
+/// no column, and for several columns that may be the id. `is_node`: of ids; a doubtful name of ids without
+/// any node loses to a first column with some.
+NodeColumns node_columns(std::span<const std::string> names, const FirstFields& fields, int64_t columns,
+                         const NodeColumnNames& chosen, bool by_row, const std::string& place,
+                         const std::function<bool(std::string_view)>& is_node = {});
 
 /// The columns with the names `known`, in their order. Throws DataError beginning with `place` that names
 /// those that are missing and those that are new.
@@ -55,5 +77,7 @@ std::string column_text(int64_t column, std::span<const std::string> names);
 /// `place`.
 int64_t chosen_column(const std::string& choice, std::span<const std::string> names, int64_t columns,
                       const std::string& place);
+/// The choice that means a column: its name, or its number where another has that name before it.
+std::string choice_for(int64_t column, std::span<const std::string> names);
 
 }  // namespace adj

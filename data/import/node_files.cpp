@@ -162,10 +162,20 @@ void read_labels(const std::string& path, const Open& open, const NodeIds& ids, 
       data.class_names.clear();
     }
   }
+  if (!in_table) notes.back() += columns.split_note(rows.names());
   if (in_table) notes.back() += fmt::format("; labels from {}", column_text(columns.label, rows.names()));
 }
 
 }  // namespace
+
+std::vector<std::string> typed_columns(const std::vector<ColumnChoice>& types,
+                                       const std::optional<LikeFile>& like) {
+  std::vector<std::string> names;
+  for (const ColumnChoice& choice : types) names.push_back(choice.column);
+  if (like)
+    for (const ColumnEncoder& encoder : like->encoder.columns) names.push_back(encoder.column);
+  return names;
+}
 
 void add_listed_nodes(const NodeFiles& files, const TextFormat& text, NodeIds& ids,
                       std::vector<std::string>& notes) {
@@ -253,17 +263,19 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
                                   detail::listed(columns.lone_masks, 3), columns.missing_mask));
     rows.read_columns(features);
     if (features.empty() && labels != files.features) {
-      if (files.columns.without.empty())
+      if (files.columns.without.empty() && columns.splits.empty())
         rows.source().fail(0, "no features beside the id, expected some (--without COLUMN: none are wanted)");
-      notes.push_back(fmt::format("{}: only the nodes, without features", excerpt(files.features)));
+      notes.push_back(fmt::format("{}: only the nodes, without features{}", excerpt(files.features),
+                                  columns.split_note(rows.names())));
     }
     if (!features.empty()) {
       table = read_features(rows, ids.size(), files);
       std::vector<int64_t> read = features;
       read.insert(read.end(), {columns.id, columns.label});
+      read.insert(read.end(), columns.splits.begin(), columns.splits.end());
       read.insert(read.end(), files.read_elsewhere.begin(), files.read_elsewhere.end());
       if (masks) read.insert(read.end(), columns.masks.begin(), columns.masks.end());
-      table.note += passed_over(read, rows.names(), rows.head().columns());
+      table.note += passed_over(read, rows.names(), rows.head().columns()) + columns.split_note(rows.names());
       if (labels.empty() && rows.has_header() && files.columns.label.empty())
         table.note += possible_labels(rows, features);
       if (rows.has_header()) data.feature_names = table.encoder.feature_names();
@@ -286,8 +298,13 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
   } else if (!files.split_column.empty()) {
     Dataset named = data;
     NodeIds(ids).move_to(named);
-    const SplitTable column{files.features,        files.split_column, files.columns.id,
-                            files.features_by_row, files.headers,      text};
+    NodeRows rows = open(files.features, files.features_by_row, false, true);
+    const SplitTable column{files.features,
+                            files.split_column,
+                            files.features_by_row ? "" : choice_for(rows.id_column(), rows.names()),
+                            files.features_by_row,
+                            files.headers,
+                            text};
     data.splits = {split_by_column(named, files.features, column, notes)};
   } else if (files.split) {
     data.splits = files.split->draw(data, labels.empty() ? "split" : labels);

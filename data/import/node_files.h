@@ -64,6 +64,10 @@ struct NodeFiles {
   Header headers = Header::find_out;  ///< of each of the files
 };
 
+/// Names of the columns that are features by `types` and `like`.
+std::vector<std::string> typed_columns(const std::vector<ColumnChoice>& types,
+                                       const std::optional<LikeFile>& like);
+
 /// Adds the nodes of the table of features that are in no edge, with a note about them. Throws DataError if
 /// none of its ids is in an edge.
 void add_listed_nodes(const NodeFiles& files, const TextFormat& text, NodeIds& ids,

@@ -31,11 +31,14 @@ NodeRows::NodeRows(const std::string& path, bool by_row, bool blank_rows, const 
   const std::string place = fmt::format("{}:{}", excerpt(path), head_.format.first_line);
   NodeColumnNames chosen;
   if (path == files.features) chosen = files.columns;
+  chosen.typed = typed_columns(files.types, files.like);
+  chosen.labels_alone = path != files.features;
   if (path == files.labels)
     chosen.label = files.columns.label;
   else if (!files.labels.empty())
     chosen.label = "none";
-  columns_ = node_columns(names(), head_.columns(), chosen, by_row, place);
+  columns_ = node_columns(names(), first_fields(path, text.input, head_, has_header()), head_.columns(),
+                          chosen, by_row, place, [&](std::string_view id) { return ids.find(id) >= 0; });
   if (files.like && path == files.features) columns_.features = features_like(*files.like, chosen, place);
 }
 
@@ -114,7 +117,8 @@ std::string NodeRows::shortage(int64_t rows) const {
 }
 
 std::string NodeRows::note(int64_t comments) const {
-  return fmt::format("{}: {}", excerpt(source_.path()), head_.str(header_line_, comments));
+  return fmt::format("{}: {}{}", excerpt(source_.path()), head_.str(header_line_, comments),
+                     columns_.id_note(names()));
 }
 
 std::string id_in_split(const NodeRows& rows, int64_t line, std::string_view record) {

@@ -42,8 +42,10 @@ NodeType::NodeType(const NodeTableFile& table, const TableFiles& files, bool joi
   rows_ = std::make_unique<TableRows>(table_.path, files.text, files.header, chosen);
   for (const std::string* column : {&table_.time, &table_.split, &table_.graph})
     if (!column->empty()) table_.without.push_back(*column);
-  columns_ = node_columns(rows_->names(), rows_->columns(),
-                          {table_.id, table_.label, table_.features, table_.without}, false, rows_->place());
+  columns_ = node_columns(
+      rows_->names(), rows_->first_fields(), rows_->columns(),
+      {table_.id, table_.label, table_.features, table_.without, typed_columns(table_.types, table_.like)},
+      false, rows_->place());
   graph_ = rows_->column(table_.graph);
   std::vector<int64_t> columns = columns_.features;
   columns.insert(columns.end(), {columns_.id, columns_.label, rows_->column(table_.time),
@@ -166,13 +168,14 @@ void NodeType::read_table(ItemTable& items, std::vector<std::string>& notes) {
   const bool plain = columns_.features.empty() && columns_.label < 0;
   if (plain && table_.split.empty()) {
     rows_->read({columns_.id}, [](const RowFields&) {});
-    notes.push_back(rows_->note());
+    notes.push_back(rows_->note() + columns_.id_note(rows_->names()) + columns_.split_note(rows_->names()));
   } else if (plain) {
     ids_->move_to(alone);
-    alone.splits = {split_by_column(alone, table_.path,
-                                    {table_.path, table_.split, joined_ ? "" : table_.id, joined_,
-                                     rows_->has_header() ? Header::yes : Header::no, files_.text},
-                                    notes)};
+    alone.splits = {
+        split_by_column(alone, table_.path,
+                        {table_.path, table_.split, joined_ ? "" : choice_for(columns_.id, rows_->names()),
+                         joined_, rows_->has_header() ? Header::yes : Header::no, files_.text},
+                        notes)};
     alone.use_first_split();
   } else {
     const size_t first = notes.size();

@@ -91,8 +91,8 @@ std::vector<TableValue> SplitColumn::read(std::vector<std::string>& notes) {
       values.push_back({item, line, text});
   }
   expect_matches(rows, strangers.count());
-  notes.push_back(fmt::format("{}: {}; split by {}", excerpt(table_.path),
-                              head_.str(header_line_, reader.comments()), column()));
+  notes.push_back(fmt::format("{}: {}{}; split by {}", excerpt(table_.path),
+                              head_.str(header_line_, reader.comments()), id_note_, column()));
   strangers.note(table_.path, fmt::format("rows of other {}, passed over", items_.word()), notes);
   empty.note(table_.path, fmt::format("{} without a value, in no part", items_.word()), notes);
   unlabelled.note(table_.path, fmt::format("{} without a label, in no part", items_.word()), notes);
@@ -119,7 +119,12 @@ void SplitColumn::find_columns(IsValue is_value) {
   if (head_.columns() == 1)
     source_.fail(line, "one column, expected ids and values (--by-row: row i belongs to {} i)",
                  items_.word().substr(0, items_.word().size() - 1));
-  id_ = node_columns(names(), head_.columns(), {.id = table_.id, .label = table_.column}, false, place).id;
+  const NodeColumns found =
+      node_columns(names(), first_fields(table_.path, table_.text.input, head_, header_line_ > 0),
+                   head_.columns(), {.id = table_.id, .label = table_.column}, false, place,
+                   [&](std::string_view id) { return items_.find(id) >= 0; });
+  id_ = found.id;
+  id_note_ = found.id_note(names());
 }
 
 /// Id and value of a row.

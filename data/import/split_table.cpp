@@ -14,14 +14,6 @@ namespace {
 using detail::SplitColumn;
 using detail::TableValue;
 
-/// Number of a part by its name; -1: none.
-int part_named(std::string_view text) {
-  const std::string word = lower(text);
-  if (word == "train" || word == "training") return 0;
-  if (word == "val" || word == "valid" || word == "validation" || word == "dev") return 1;
-  return word == "test" || word == "testing" ? 2 : -1;
-}
-
 Split split_of_parts(std::array<std::vector<int32_t>, 3>& parts, const SplitColumn& reader) {
   for (size_t p = 0; p < 3; ++p) {
     if (parts[p].empty())
@@ -111,6 +103,13 @@ std::string range_note(const std::vector<TimedItem>& all, size_t begin, size_t e
 }
 
 }  // namespace
+
+int part_named(std::string_view text) {
+  const std::string word = lower(text);
+  if (word == "train" || word == "training") return 0;
+  if (word == "val" || word == "valid" || word == "validation" || word == "dev") return 1;
+  return word == "test" || word == "testing" ? 2 : -1;
+}
 
 Split split_by_column(const Dataset& data, const std::string& file, const SplitTable& table,
                       std::vector<std::string>& notes) {

@@ -4,6 +4,7 @@
 #include <adjoint/data/import/table_head.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace adj {
@@ -24,6 +25,9 @@ struct SplitTable {
 // part, as those without a row or with a missing value; rows of other nodes are passed over. `notes` gets a
 // line about each of these, with counts and names. All throw DataError naming file and line: a column that
 // does not exist, an invalid value, a node with two rows, ids none of which is a node's, an empty part.
+
+/// The number of the part that a text names: 0 for train, 1 for val, 2 for test; -1: none.
+int part_named(std::string_view text);
 
 /// The part that the column names, in any case: train or training; val, valid, validation or dev; test or
 /// testing.

@@ -152,6 +152,20 @@ def test_times():
            '"36.5" in column 2 (at), expected a 64-bit integer', "a number with a fraction")
 
 
+def test_columns():
+    """Ids by name beside an index, also where the split is found."""
+    write("ix.csv", "Unnamed: 0,age,user_id,part\n0,30,3,train\n1,10,0,val\n2,20,2,test\n3,15,1,train\n")
+    write("e.csv", "src,dst\n0,1\n1,2\n2,3\n")
+    for more, part in [((), "passed over as a split, no feature: part"), (("--split-column", "part"), "split by column")]:
+        text = run("convert", "tables", "ix.h5", "--nodes", "user=ix.csv", "--edges", "e.csv", *more)
+        expect(text, "ids from column 3 (user_id)", part)
+        with h5py.File("ix.h5") as f:
+            np.testing.assert_array_equal(f["nodes/id"][:], [3, 0, 2, 1])
+            np.testing.assert_array_equal(f["nodes/x"][:], [[30], [10], [20], [15]])
+            if more:
+                np.testing.assert_array_equal(f["splits/train"][:], [0, 3])
+
+
 def test_guesses():
     """Types of nodes by names of columns; nodes that only edges name; relations; Neo4j; refusals."""
     write("users.csv", "user_id,age\n1,20\n2.0,30\n")
@@ -591,6 +605,7 @@ with tempfile.TemporaryDirectory() as folder:
     test_types()
     test_description()
     test_times()
+    test_columns()
     test_guesses()
     test_kinds()
     test_columns_of_types()

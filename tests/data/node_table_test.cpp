@@ -81,6 +81,60 @@ TEST_CASE_FIXTURE(EdgeFiles, "masks that make no split are explained") {
   CHECK_FALSE(says(import(kRing, o).notes, "…no split by…"));
 }
 
+TEST_CASE_FIXTURE(EdgeFiles, "a name of ids wins over the first column, and an index is passed over") {
+  const std::string line = "0,1\n1,2\n2,3\n";
+  for (const char* head : {",user_id,x", "index,paper_id,x", "Unnamed: 0,name,x", "age,userId,x"}) {
+    const FoundEdges found =
+        import(line, with_table(*this, std::string(head) + "\n0,3,30\n1,0,0\n2,2,20\n3,1,10\n"));
+    CHECK(found.feature_names.back() == "x");
+    CHECK(found.feature_names.size() == (head[0] == 'a' ? 2u : 1u));
+    const F x = features(found);
+    CHECK(F{x[0], x[x.size() - 1]} == F{head[0] == 'a' ? 1.0f : 0.0f, 30});
+    CHECK(says(found.notes, "…; ids from column 2 (…"));
+  }
+  const FoundEdges labelled = import(line, with_table(*this, "label,x,nid\n1,30,3\n0,0,0\n1,20,2\n0,10,1\n"));
+  CHECK(features(labelled) == F{0, 10, 20, 30});
+  CHECK(classes(labelled) == I{0, 0, 1, 1});
+  CHECK(classes(import(line, with_labels(",user,label\n0,3,1\n1,0,0\n2,2,1\n3,1,0\n"))) == I{0, 0, 1, 1});
+  // The id of another thing: of few, or of a feature by its type.
+  CHECK(features(import(kRing, with_table(*this, "who,city_id\nbob,7\nann,8\ncid,7\n"))) == F{8, 7, 7});
+  CHECK(features(import("0,1\n1,0\n", with_table(*this, "user_id,city_id\n1,7\n0,8\n"))) == F{8, 7});
+  CHECK(features(import(kRing, with_table(*this, "who,name,x\nbob,B,7\nann,A,8\ncid,C,9\n",
+                                          {.features = {"x"}}))) == F{8, 7, 9});
+  CHECK(refused(line, with_table(*this, "x,user_id,item_id\n1,3,1\n2,0,2\n")) ==
+        "features:1: columns \"user_id\" and \"item_id\" may both be ids, expected --id to say which");
+  CHECK(
+      says(refused(line, with_labels("x,user_id,item_id\n1,3,1\n2,0,2\n")), "…ids, expected one called id"));
+  // Rows that are counted have no use for an index.
+  EdgeListOptions rows = with_table(*this, ",x\n0,10\n1,20\n2,30\n");
+  rows.node_files.features_by_row = true;
+  const FoundEdges counted = import("0,1\n1,2\n", rows);
+  CHECK(counted.feature_names == Names{"x"});
+  CHECK(says(counted.notes, "…; passed over: column 1\n"));
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "a column that says the split is no feature") {
+  const FoundEdges found =
+      import(kRing, with_table(*this, "id,x,part,label\nann,1,train,a\nbob,2,val,b\ncid,3,test,a\n"));
+  CHECK(found.feature_names == Names{"x"});
+  CHECK(says(found.notes, "…; passed over as a split, no feature: part (convert tables --split-column and…"));
+  CHECK(import(kRing, with_table(*this, "id,x,split\nann,1,0\nbob,2,1\ncid,3,2\n")).feature_names ==
+        Names{"x"});
+  CHECK(import(kRing, with_table(*this, "id,x,is_train\nann,1,1\nbob,2,0\ncid,3,0\n")).feature_names ==
+        Names{"x"});
+  const FoundEdges masks = import(
+      kRing, with_table(*this, "id,x,is_train,is_val,is_test\nann,1,1,0,0\nbob,2,0,1,0\ncid,3,0,0,1\n"));
+  CHECK(masks.feature_names == Names{"x"});
+  CHECK(masks.train.to_vector<int32_t>() == I{0});
+  CHECK(says(masks.notes, "…split by its columns of masks: 1 nodes to train…"));
+  EdgeListOptions typed = with_table(*this, "id,x,split\nann,1,train\nbob,2,test\ncid,3,test\n");
+  typed.node_files.types = {{"split", ColumnType::category}};
+  CHECK(import(kRing, typed).feature_names == Names{"x", "split=test", "split=train"});
+  for (const char* other : {"test", "part", "train"})
+    CHECK(import(kRing, with_table(*this, fmt::format("id,x,{}\nann,1,1\nbob,2,0\ncid,3,0\n", other)))
+              .feature_names == Names{"x", other});
+}
+
 TEST_CASE_FIXTURE(EdgeFiles, "pandas and Excel have missing values of their own") {
   CHECK(import(kRing, with_labels("id,label\nann,<NA>\nbob,b\ncid,NaT\n")).unlabelled == 2);
   for (const char* none : {"<NA>", "NaT", "#N/A"})
@@ -409,7 +463,8 @@ TEST_CASE_FIXTURE(EdgeFiles, "a later table goes through the encoder of the firs
   CHECK(found.encoder == fitted.encoder);
   CHECK(says(
       found.notes,
-      "…features: separated by a comma; line 1 taken as header: colour,extra,id,member,age; features as in "
+      "…features: separated by a comma; line 1 taken as header: colour,extra,id,member,age; ids from column "
+      "3 (id); features as in "
       "first.h5; age: 1 missing, 40 as there; member: 1 missing, 0.5 as there; colour: 1 missing; colour: 1 "
       "row of categories that are not known there (green); 1 node without a row; passed over: extra\n"));
   // Labels stay labels, unless they were a feature.

@@ -47,6 +47,8 @@ FILES = {
     "more.csv": "id,age\nann,30\nbob,40\ncid,50\ndan,60\n",
     "fewer.csv": "id,age\nann,30\nbob,40\n",
     "masks.csv": "id,kind,train_mask,val_mask,test_mask\nann,a,True,False,False\nbob,b,False,True,False\ncid,a,0,0,1\n",
+    "parts.csv": "id,age,part\nann,30,train\nbob,40,val\ncid,50,test\n",
+    "frame.csv": ",user_id,age\n0,3,30\n1,1,40\n2,2,50\n",
     "numbers.csv": "src,dst\n1,2\n2,3\n",
     "floats.csv": "id,age\n1.0,30\n2.0,40\n3.0,50\n",
     "labels.csv": "id,kind\nann,a\nbob,NA\ncid,b\n",

@@ -46,6 +46,7 @@ class SplitColumn {
   TextSource source_;
   TableHead head_;
   int64_t header_line_ = 0, column_ = 0, id_ = -1;
+  std::string id_note_;
 };
 
 }  // namespace adj::detail

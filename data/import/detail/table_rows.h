@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/data/import/node_columns.h>
 #include <adjoint/data/import/table_head.h>
 
 #include <functional>
@@ -42,6 +43,8 @@ class TableRows {
   TextSource& source() { return source_; }
   /// The fields of the first row that is no header.
   const std::vector<std::string>& first_row() const { return has_header() ? head_.second : head_.first; }
+
+  FirstFields first_fields() const { return adj::first_fields(path_, text_.input, head_, has_header()); }
 
   /// Passes over the table, reading these columns in parallel; take() gets the blocks in order. Throws
   /// DataError for a row with another number of fields. Returns the number of rows.
