@@ -43,11 +43,11 @@ NodeFiles NodeOptions::files(bool named, std::optional<Task> edges) const {
     if (task_ == name_of(known)) files.task = known;
   if (task_ != name_of(files.task))
     usage_fail("--task {}: expected node_class, node_multilabel or node_regression", task_);
-  if (edges && (!files.labels.empty() || !files.train.empty() || !files.columns.label.empty() ||
-                task_ != "node_class"))
+  if (edges && (!files.labels.empty() || !files.train.empty() ||
+                (!files.columns.label.empty() && files.columns.label != "none") || task_ != "node_class"))
     usage_fail(
-        "--edge-label: conflicts with --labels, --label, --task, --train, --val and --test, as a dataset has "
-        "labels of edges or of nodes");
+        "--edge-label: conflicts with --labels, --label COLUMN, --task, --train, --val and --test, as a "
+        "dataset has labels of edges or of nodes");
   if (edges && !files.features.empty()) files.columns.label = "none";
   const bool labelled = edges || !files.labels.empty() || !files.features.empty();  // or a column of it
   if (files.task != Task::node_class && !labelled) usage_fail("--task: requires --labels or --features");
@@ -133,8 +133,8 @@ void NodeOptions::add_to(po::options_description& description) {
   add("missing-labels", po::value(&missing_labels_)->value_name("LIST")->notifier([this](const auto&) {
     has_missing_labels_ = true;
   }),
-      "classes that mean no label, separated by commas, in addition to empty ones (default: -1, and nan, "
-      "NA, n/a, null, none, ? in any case, NaT, <NA>, #N/A)");
+      "classes that mean no label, separated by commas, in addition to empty ones, -1 (of nodes), and nan, "
+      "NA, n/a, null, none, ? in any case, NaT, <NA>, #N/A; \"\": only empty ones, \",NA\": only these and NA");
   add("node-headers", with_default(headers_),
       "whether --features, --labels and splits have headers: yes or no; auto: yes if the first line names "
       "no node and looks like a header");

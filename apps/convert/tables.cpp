@@ -37,7 +37,7 @@ struct Arguments {
       {"task", "TASK",
        "kind of labels: node_class, node_multilabel or node_regression; edge_class, …; graph_class or "
        "graph_regression"},
-      {"missing-labels", "LIST", "classes that mean no label"},
+      {"missing-labels", "LIST", "classes that mean no label, beside empty ones, NA and the like"},
       {"columns", "LIST", "nodes: columns of features (default: all that have no other purpose)"},
       {"without", "LIST", "nodes: columns that are no features"},
       {"types", "LIST", "types of columns, as in zip=category,age=number"},

@@ -267,9 +267,7 @@ void finish_edge_labels(const std::string& path, const EdgeListOptions& options,
     notes.push_back(fmt::format(
         "labels of edges are {}: {} classes{}{}",
         classes.order == LabelClasses::Order::text ? "text, alphabetical" : "numbers, in ascending order",
-        data.classes,
-        classes.fractions ? ", some with fractions (--edge-task edge_regression for targets)" : "",
-        labels.note()));
+        data.classes, classes.hint("--edge-task edge_regression"), labels.note()));
     if (classes.named) data.class_names = std::move(classes.names);
   }
   data.unlabelled = detail::count_unlabelled(data.edge_y);

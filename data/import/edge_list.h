@@ -58,8 +58,7 @@ struct EdgeListOptions {
 /// node; with `undirected` an edge may be listed once.
 ///
 /// With a column of edge labels the dataset is one of labelled edges; NodeFiles::missing_labels are texts
-/// that mean none (empty, NA, nan, … by default, but not -1), and NodeFiles::split divides the labelled
-/// edges.
+/// that mean none beside empty, NA, nan, … (but not -1), and NodeFiles::split divides the labelled edges.
 ///
 /// `notes`: lines about what was detected ("links.csv: separated by a comma; line 1 taken as header:
 /// src,dst,n; edges from src to dst; passed over: n; ids are names"), and those of read_node_files().

@@ -73,13 +73,39 @@ LabelClasses label_classes(const std::vector<const std::string*>& texts) {
   return result;
 }
 
+std::string LabelClasses::hint(std::string_view option) const {
+  constexpr size_t kMany = 20;  // ages, years and counts have more values; 0 … C - 1 are classes
+  if (fractions) return fmt::format(", some with fractions ({} for targets)", option);
+  if (order == Order::text || !named || names.size() <= kMany) return "";
+  return fmt::format(", {} different ones ({} for targets)", names.size(), option);
+}
+
+LabelTexts::LabelTexts(const std::optional<std::vector<std::string>>& missing,
+                       bool (*is_none)(std::string_view))
+    : missing_(missing.value_or(std::vector<std::string>())), is_none_(is_none) {
+  if (missing && (missing_.empty() || std::ranges::find(missing_, "") != missing_.end())) is_none_ = nullptr;
+}
+
+bool LabelTexts::is_none(std::string_view field) const {
+  return field.empty() || std::ranges::find(missing_, field) != missing_.end() ||
+         (is_none_ != nullptr && is_none_(field));
+}
+
+std::string LabelTexts::hint_of_signs() const {
+  const auto is_bit = [](const std::string* text) {
+    return double_in(*text) == 0.0 || double_in(*text) == 1.0;
+  };
+  const auto is_sign = [&](const auto& entry) {
+    return double_in(entry.first) == -1.0 && std::ranges::find(missing_, entry.first) == missing_.end();
+  };
+  if (!std::ranges::any_of(none_, is_sign) || !std::ranges::all_of(texts_, is_bit)) return "";
+  return " (--missing-labels \"\": -1 is a class)";
+}
+
 int32_t LabelTexts::add(std::string_view field) {
   auto entry = found_.find(field);
   if (entry == found_.end()) {
-    const bool none =
-        field.empty() || (missing_ ? std::find(missing_->begin(), missing_->end(), field) != missing_->end()
-                                   : is_none_(field));
-    if (none) {
+    if (is_none(field)) {
       const auto spelled = none_.find(field);
       ++(spelled == none_.end() ? none_.emplace(field, 0).first : spelled)->second;
       return -1;
@@ -101,8 +127,8 @@ std::string LabelTexts::note() const {
       spelled += fmt::format("{} {} of \"{}\"", spelled.empty() ? "" : ",", count, excerpt(text));
   }
   if (lines == 0) return "";
-  return fmt::format("; {} line{} taken as unlabelled:{}{}", lines, lines == 1 ? "" : "s", spelled,
-                     shown > kShown ? ", …" : "");
+  return fmt::format("; {} line{} taken as unlabelled:{}{}{}", lines, lines == 1 ? "" : "s", spelled,
+                     shown > kShown ? ", …" : "", hint_of_signs());
 }
 
 bool is_missing_label(std::string_view text) {

@@ -18,6 +18,9 @@ struct LabelClasses {
   std::vector<int32_t> class_of;   ///< the class of each text
   bool named = false;              ///< whether the names say more than 0 … C - 1
   bool fractions = false;          ///< whether some are numbers with fractions
+
+  /// ", some with fractions (--task node_regression for targets)": where labels may be numbers to predict.
+  std::string hint(std::string_view option) const;
 };
 
 /// The classes of distinct texts.
@@ -26,9 +29,9 @@ LabelClasses label_classes(const std::vector<const std::string*>& texts);
 /// The distinct labels of a file, numbered by first appearance, and the spellings of missing ones.
 class LabelTexts {
  public:
-  /// `missing`: texts that mean no label besides the empty one; absent: `is_none` decides.
-  LabelTexts(std::optional<std::vector<std::string>> missing, bool (*is_none)(std::string_view))
-      : missing_(std::move(missing)), is_none_(is_none) {}
+  /// `missing`: texts that mean no label besides the empty one and those that `is_none` says; if there are
+  /// none of them, or the empty one is among them, instead of these.
+  LabelTexts(const std::optional<std::vector<std::string>>& missing, bool (*is_none)(std::string_view));
 
   /// The text's number; -1: missing.
   int32_t add(std::string_view field);
@@ -37,8 +40,12 @@ class LabelTexts {
   std::string note() const;
 
  private:
-  std::optional<std::vector<std::string>> missing_;
-  bool (*is_none_)(std::string_view);
+  bool is_none(std::string_view field) const;
+  /// What says of "-1" that it is a class, where it may be one beside 1.
+  std::string hint_of_signs() const;
+
+  std::vector<std::string> missing_;
+  bool (*is_none_)(std::string_view);  // may be null
   std::map<std::string, int32_t, std::less<>> found_;
   std::map<std::string, int64_t, std::less<>> none_;
   std::vector<const std::string*> texts_;

@@ -135,10 +135,10 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
     data.unlabelled += y[i] < 0;
   }
   data.classes = std::ssize(classes.names);
+  const std::string hint = classes.hint("--task node_regression");
   if (classes.named) data.class_names = std::move(classes.names);
-  return fmt::format("{}; labels are {}{}{}{}", rows.note(comments), order_of(classes),
-                     classes.fractions ? ", some with fractions (--task node_regression for targets)" : "",
-                     labels.note(), doubtful_classes(data));
+  return fmt::format("{}; labels are {}{}{}{}", rows.note(comments), order_of(classes), hint, labels.note(),
+                     doubtful_classes(data));
 }
 
 }  // namespace adj

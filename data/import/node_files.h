@@ -49,8 +49,8 @@ struct NodeFiles {
   /// The id and one label, or T of them; missing values and nodes without a line are unlabelled.
   std::string labels = {};
   bool labels_by_row = false;  ///< same; the first line is a label, and may be empty
-  /// Exact spellings of labels that mean unlabelled, in addition to empty ones. Default: is_missing() values,
-  /// and -1.
+  /// Exact spellings of labels that mean unlabelled, in addition to empty ones, is_missing() values and -1.
+  /// An empty list, or one with an empty text, replaces these: "" alone makes -1 a class.
   std::optional<std::vector<std::string>> missing_labels = {};
   /// node_class: any text; the distinct ones are classes 0 … C - 1 in ascending order, numerically if all are
   /// numbers. Texts, and numbers other than 0 … C - 1, are kept as Dataset::class_names, as are header names

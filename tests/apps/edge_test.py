@@ -86,7 +86,12 @@ write("signs.txt", "1 2 -1\n2 3 1\n3 1 -1\n1 3 ?\n")  # -1 is a class here, as i
 run("convert", "edges", "signs.txt", "s.h5", "--edge-label", "3", "--quiet", "--drop-self-loops")
 assert labelled("s.h5")[1] == ["-1", "1", "-1", None]
 run("convert", "edges", "signs.txt", "s.h5", "--edge-label", "3", "--quiet", "--missing-labels", "-1")
-assert labelled("s.h5")[1] == [None, "1", None, "?"]
+assert labelled("s.h5")[1] == [None, "1", None, None]  # the word adds to ?
+run("convert", "edges", "signs.txt", "s.h5", "--edge-label", "3", "--quiet", "--missing-labels", "")
+assert labelled("s.h5")[1] == ["-1", "1", "-1", "?"]
+write("people.csv", "id,label\n1,a\n2,b\n3,c\n")
+run("convert", "edges", "signs.txt", "s.h5", "--edge-label", "3", "--quiet", "--features", "people.csv", "--label", "none",
+    "--without", "label")
 write("gaps.csv", "a,b,t\nx,y,0.5\ny,z,\nz,x,-2e3\n")
 run("convert", "edges", "gaps.csv", "g.h5", "--edge-label", "t", "--edge-task", "edge_regression", "--quiet")
 assert str(labelled("g.h5")[1]) == "[(0.5,), (nan,), (-2000.0,)]"

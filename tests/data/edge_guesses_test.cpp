@@ -170,7 +170,7 @@ TEST_CASE("labels that are numbers are sorted as numbers, and values for no labe
              "alphabetical; 3 lines taken as unlabelled: 1 of \"-1\", 1 of \"NA\", 1 of \"None\"\n…"));
   CHECK(files.import(ring, files.with_labels("0,-1.0\n1,1.0\n2,\n3,null\n")).unlabelled == 3);
   EdgeListOptions o = files.with_labels("0,-1\n1,NA\n2,\n3,None\n");
-  o.node_files.missing_labels = Names{"NA"};
+  o.node_files.missing_labels = Names{"", "NA"};
   const Dataset chosen = files.import(ring, o);
   CHECK(classes(chosen) == I{0, -1, -1, 1});
   CHECK(says(files.import(ring, files.with_labels("0,0.5\n1,0.25\n")).notes, "…--task node_regression…"));
@@ -190,6 +190,36 @@ TEST_CASE_FIXTURE(EdgeFiles,
              "…features: column \"kind\" is a feature; if it is the label, models see the answer\n…"));
   o.node_files.features = put("features", "id,f,kinds\n0,0.1,0\n1,0.2,1\n2,0.3,1\n");
   CHECK(import(ring, o).notes.find("answer") == std::string::npos);
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "chosen words for no label add to the usual ones, unless one of them is empty") {
+  const std::string ring = "0,1\n1,2\n2,3\n3,0\n";
+  EdgeListOptions o = with_labels("id,class\n0,NA\n1,unknown\n2,red\n3,-1\n");
+  o.node_files.missing_labels = Names{"unknown"};
+  CHECK(import(ring, o).class_names == Names{"red"});
+  for (const Names& empty : {Names{}, Names{""}}) {
+    o.node_files.missing_labels = empty;
+    CHECK(import(ring, o).class_names == Names{"-1", "NA", "red", "unknown"});
+  }
+  o = {.columns = {.label = "kind"}, .node_files = {.missing_labels = Names{"9"}}};
+  CHECK(import("source,target,kind\na,b,NA\nb,c,9\nc,a,red\n", o).class_names == Names{"red"});
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "labels -1 and 1, and numbers of many values, are noted") {
+  const std::string ring = "0,1\n1,2\n2,0\n";
+  const std::string hint = "…1 of \"-1\" (--missing-labels \"\": -1 is a class)\n…";
+  CHECK(says(import(ring, with_labels("0,-1\n1,1\n2,1\n")).notes, hint));
+  CHECK(says(import(ring, with_labels("0,-1\n1,0\n2,1\n")).notes, hint));
+  CHECK_FALSE(says(import(ring, with_labels("0,-1\n1,2\n2,1\n")).notes, hint));
+  std::string path, ages, kinds;
+  for (int i = 0; i < 21; ++i) {
+    path += fmt::format("{},{}\n", i, (i + 1) % 21);
+    ages += fmt::format("{},{}\n", i, 20 + i);
+    kinds += fmt::format("{},{}\n", i, i);
+  }
+  const std::string many = "…ascending order, 21 different ones (--task node_regression for targets)…";
+  CHECK(says(import(path, with_labels(ages)).notes, many));
+  CHECK_FALSE(says(import(path, with_labels(kinds)).notes, many));
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "labels that are whole numbers of any size are told apart, and sorted") {
