@@ -37,9 +37,14 @@ void ColumnContents::add_text(std::string_view field, int64_t line) {
   add_kind(field);
 }
 
-bool ColumnContents::is_rounded(std::string_view field, float number) {
+bool is_exact_beyond(std::string_view field, float number) {
   const std::optional<int64_t> integer = integer_in(field);
   return integer && static_cast<long double>(*integer) != static_cast<long double>(number);
+}
+
+std::string rounding_note(int64_t rounded, std::string_view noun) {
+  if (rounded == 0) return "";
+  return fmt::format("; {} {}{} rounded to float32", rounded, noun, rounded == 1 ? " is" : "s are");
 }
 
 std::string ColumnContents::losses() const {

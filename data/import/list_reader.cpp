@@ -1,4 +1,5 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/import/detail/column_contents.h>
 #include <adjoint/data/import/detail/list_reader.h>
 #include <adjoint/data/import/node_columns.h>
 
@@ -60,6 +61,7 @@ class ListReader {
           head_.format.first_line, excerpt(head_.row));
     if (dropped_ > 0)
       note += fmt::format("; {} line{} without an id dropped", dropped_, dropped_ == 1 ? "" : "s");
+    note += rounding_note(rounded_weights_, "weight") + rounding_note(rounded_targets_, "target");
     if (!options_.undirected && says_undirected())
       note += "; the file calls its edges undirected (--undirected adds the reverses)";
     return note;
@@ -73,7 +75,7 @@ class ListReader {
     std::vector<float> weights, targets;
     std::vector<std::string_view> labels;
     std::vector<std::unique_ptr<std::string>> copies;
-    int64_t last_line = 0, comments = 0, dropped = 0;
+    int64_t last_line = 0, comments = 0, dropped = 0, rounded_weights = 0, rounded_targets = 0;
   };
 
   bool named() const { return ids_.kind() == NodeIds::Kind::names; }
@@ -160,12 +162,14 @@ class ListReader {
           source_, line, cursor.record(), tab ? Separator::tab : separator, cursor.quotes(), [&](auto field) {
             int64_t column = 0;
             for (; field.next(); ++column) {
-              if (column == source || column == target)
+              if (column == source || column == target) {
                 complete = set_id(field, line, column, column == target ? 1 : 0, ends) && complete;
-              else if (column == weights && complete)
+              } else if (column == weights && complete) {
                 weight = weight_in(field.field(), line);
-              else if (column == columns_.label)
+                ends.rounded_weights += is_rounded(field.field(), weight);
+              } else if (column == columns_.label) {
                 set_label(field, line, label, number, ends);
+              }
             }
             return column;
           });
@@ -198,6 +202,7 @@ class ListReader {
     }
     if (label.empty() || is_missing(label)) return;
     const std::optional<float> value = head_.number_in(label);
+    ends.rounded_targets += value && is_rounded(label, *value);
     if (!value && !is_doubtful(line))
       source_.fail(line, "\"{}\" in {}, expected a target, finite and within float32{}", excerpt(label),
                    called(columns_.label), head_.decimal_hint(label));
@@ -216,6 +221,8 @@ class ListReader {
     const size_t edges = (ends.ids.size() + ends.names.size()) / 2;
     comments_ += ends.comments;
     dropped_ += ends.dropped;
+    rounded_weights_ += ends.rounded_weights;
+    rounded_targets_ += ends.rounded_targets;
     rows_ += static_cast<int64_t>(edges) + ends.dropped;
     if (edges_.size() + static_cast<int64_t>(edges) > ImportedEdges::kMost)
       source_.fail(ends.last_line, "expected at most {} edges, found more", ImportedEdges::kMost);
@@ -297,6 +304,7 @@ class ListReader {
   const Task task_;
   ImportedEdges edges_;
   int64_t header_line_, comments_ = 0, dropped_ = 0, rows_ = 0;  // header_line_ 0: none
+  int64_t rounded_weights_ = 0, rounded_targets_ = 0;
   bool doubtful_;
   bool first_is_alone_ = false;  // the first line is an edge whose ids occur in no other line
 };

@@ -1,4 +1,5 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/import/detail/column_contents.h>
 #include <adjoint/data/import/detail/node_rows.h>
 
 #include <algorithm>
@@ -145,36 +146,42 @@ NumberRows read_targets(NodeRows& rows, int64_t nodes, bool binary) {
   expect_room(source, nodes, columns);
   Tensor all = Tensor::full({nodes, columns}, kNaN);
   float* const target = all.mutable_data<float>();
-  const auto number = [&](std::string_view field, int64_t line, size_t slot) {
+  struct Block : RowBlock {
+    int64_t rounded = 0;
+  };
+  const auto number = [&](std::string_view field, int64_t line, size_t slot, Block& part) {
     const std::optional<float> value = rows.head().number_in(field);
+    if (value) part.rounded += is_rounded(field, *value);
     if (value && (!binary || *value == 0.0f || *value == 1.0f)) return *value;
     if (is_missing(field)) return kNaN;
     source.fail(line, "\"{}\" in {}, expected {}{}", excerpt(field),
                 column_text(rows.slots()[slot], rows.names()),
                 binary ? "0 or 1" : "a finite number within float32", rows.head().decimal_hint(field));
   };
-  int64_t comments = 0, gaps = 0;
+  int64_t comments = 0, gaps = 0, rounded = 0;
   const auto [count, last_line] = rows.read_rows(
       source,
       [&](const TextBlock& block) {
-        RowBlock part;
+        Block part;
         rows.read_block(block, columns, part,
                         [&](size_t slot, std::string_view field, int64_t line, float* row) {
-                          row[slot] = number(field, line, slot);
+                          row[slot] = number(field, line, slot, part);
                         });
         return part;
       },
-      [&](const RowBlock& part, size_t k, int32_t node) {
+      [&](const Block& part, size_t k, int32_t node) {
         rows.mark(node, part.lines[k]);
         std::copy_n(part.values.data() + static_cast<int64_t>(k) * columns, columns, target + node * columns);
       },
-      [&](const RowBlock& part) {
+      [&](const Block& part) {
         comments += part.comments;
+        rounded += part.rounded;
         gaps += std::count_if(part.values.begin(), part.values.end(), [](float v) { return std::isnan(v); });
       });
   if (rows.by_row() && count != nodes) source.fail(last_line, "{}", rows.shortage(count));
   std::string note = rows.note(comments);
   if (gaps > 0) note += fmt::format("; {} field{} taken as no label", gaps, gaps == 1 ? "" : "s");
+  note += rounding_note(rounded, "target");
   return {all, note};
 }
 

@@ -2,6 +2,7 @@
 
 #include <adjoint/core/tensor.h>
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -51,6 +52,8 @@ class NpzReader {
   /// and float64 from any numbers; finite values must stay finite in float32. Throws naming the first element
   /// that does not fit.
   Tensor tensor(std::string_view name, DType as, const std::vector<int64_t>& shape) const;
+  /// Whole numbers that the calls of tensor() rounded to float32, by array.
+  const std::map<std::string, int64_t>& rounded() const;
   /// A single integer.
   int64_t integer(std::string_view name) const;
   /// A single string, of bytes or characters.

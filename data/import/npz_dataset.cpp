@@ -10,8 +10,7 @@ namespace adj {
 
 namespace {
 
-Dataset read(const std::string& path) {
-  const NpzReader z = NpzReader::open(path);
+Dataset read(const NpzReader& z, const std::string& path) {
   if (z.has("node_features") && z.has("edges")) return npz::read_heterophilous(z);
   if (z.has("adj_indptr")) return npz::read_gnn_benchmark(z);
   if (z.has("feature") && z.has("node_types")) return npz::read_reddit(z);
@@ -28,8 +27,13 @@ Dataset read(const std::string& path) {
 }  // namespace
 
 Dataset import_npz(const std::string& path, std::vector<std::string>* notes) {
-  Dataset data = read(path);
-  if (notes == nullptr || data.task != Task::node_class) return data;
+  const NpzReader z = NpzReader::open(path);
+  Dataset data = read(z, path);
+  if (notes == nullptr) return data;
+  for (const auto& [name, count] : z.rounded())
+    notes->push_back(fmt::format("{}: {}: {} number{} rounded to float32", excerpt(path), excerpt(name),
+                                 count, count == 1 ? " is" : "s are"));
+  if (data.task != Task::node_class) return data;
   std::vector<bool> has_nodes(static_cast<size_t>(data.classes));
   for (const int32_t label : data.y.to_vector<int32_t>())
     if (label >= 0) has_nodes[static_cast<size_t>(label)] = true;

@@ -164,6 +164,17 @@ TEST_CASE("a plain npz: edges unchanged, every kind of label") {
   CHECK(r.splits[0].test.to_vector<int32_t>() == I{2});
 }
 
+TEST_CASE("npz: whole numbers that float32 does not hold are noted") {
+  NpzFile f = plain();
+  f["y"].bytes = npy<double>({3}, {1600000001, 1600000000, 0.1});
+  const TemporaryDirectory folder;
+  f.write(folder.file("small.npz"));
+  std::vector<std::string> notes;
+  (void)import_npz(folder.file("small.npz"), &notes);
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0].ends_with("small.npz: y: 1 number is rounded to float32"));
+}
+
 TEST_CASE("a plain npz: a label of -1 or nan is none, and no mask may have it") {
   NpzFile f = plain();
   f["y"].bytes = npy<int64_t>({3}, {-1, 0, 1});

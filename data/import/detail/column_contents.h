@@ -14,6 +14,14 @@
 
 namespace adj {
 
+/// Whether the field is a whole number that `number`, read from it, does not hold.
+bool is_exact_beyond(std::string_view field, float number);
+inline bool is_rounded(std::string_view field, float number) {
+  return std::abs(number) >= 0x1p24f && is_exact_beyond(field, number);
+}
+/// "; 3 targets are rounded to float32", for a note; or nothing.
+std::string rounding_note(int64_t rounded, std::string_view noun);
+
 /// What is in a column besides numbers: determines its type.
 class ColumnContents {
  public:
@@ -26,7 +34,7 @@ class ColumnContents {
   void add_text(std::string_view field, int64_t line);
   void add_number(std::string_view field, float number) {
     codes_ += field[0] == '0' && is_code(field);
-    rounded_ += std::abs(number) >= 0x1p24f && is_rounded(field, number);
+    rounded_ += is_rounded(field, number);
   }
   void add_gap(int64_t line) {
     if (gaps_++ == 0) gap_line_ = line;
@@ -59,7 +67,6 @@ class ColumnContents {
   bool spoils_dates() const {
     return dates_ < texts_ && (wanted_ ? wanted_ == ColumnType::date : 2 * dates_ > texts_);
   }
-  static bool is_rounded(std::string_view field, float number);
   void add_items(std::string_view field);
   std::string choose_set(ColumnEncoder& encoder) const;
   void add_kind(std::string_view field) {

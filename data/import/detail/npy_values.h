@@ -16,6 +16,7 @@ class NpyValues {
   /// Converts the next `bytes`, a multiple of the element size. Throws DataError for an element that does not
   /// fit the tensor's dtype: "300 at row 3, column 1, expected integers from 0 to 255".
   void take(const char* data, size_t bytes);
+  int64_t rounded() const { return rounded_; }  ///< whole numbers that float32 does not hold
 
  private:
   /// Row-major positions of elements that come in Fortran order.
@@ -33,7 +34,7 @@ class NpyValues {
   Tensor& target_;
   Places places_;
   bool transposed_;
-  int64_t position_ = 0;
+  int64_t position_ = 0, rounded_ = 0;
 };
 
 /// A string element without zero padding. Throws DataError for non-ASCII characters in unicode.
