@@ -148,8 +148,67 @@ TableFiles tables_in(const Arguments& arguments) {
   return files;
 }
 
+/// Of a table of edges with attributes: they are those of the file. Says so.
+void set_like_attributes(EdgeTableFile& table, LikeFile like, Words& notes) {
+  Words known;
+  for (const ColumnEncoder& encoder : like.encoder.columns) known.push_back(encoder.column);
+  for (const std::string& name : table.features)
+    if (name != "all" && !integer_in(name) && std::ranges::find(known, name) == known.end())
+      data_fail("{}: edges \"{}\" have no attribute \"{}\", expected all or some of {}", excerpt(like.path),
+                excerpt(name_in(table)), excerpt(name), fmt::join(known, ", "));
+  notes.push_back(
+      fmt::format("{}: attributes of edges \"{}\", their types and values for gaps are as in {}: {}",
+                  excerpt(table.path), excerpt(name_in(table)), excerpt(like.path), fmt::join(known, ", ")));
+  table.features = std::move(known);
+  table.like = std::move(like);
+}
+
+bool is_like(const EdgeTableFile& table, const EdgeType& type) {
+  return type.name == name_in(table) && (table.type.src.empty() || table.type.src == type.src) &&
+         (table.type.dst.empty() || table.type.dst == type.dst);
+}
+
+/// From a file of several types. The names of types may be in a column: then all have the same encoder.
+void set_like_edges(const std::string& path, const TypedDataset& data, EdgeTableFile& table, Words& notes) {
+  if (table.features.empty()) return;
+  const auto encoder_of = [](const ItemTable& items) {
+    return items.encoder.empty() ? FeatureEncoder::numbers(items.feature_names) : items.encoder;
+  };
+  Words known;
+  std::vector<FeatureEncoder> found;
+  for (const auto& [type, items] : data.edges) {
+    known.push_back(text_of(type));
+    if (is_like(table, type)) found.push_back(encoder_of(items));
+  }
+  const bool alone = found.empty() && table.type.name.empty();
+  for (const auto& [type, items] : data.edges)
+    if (alone && std::ranges::find(found, encoder_of(items)) == found.end())
+      found.push_back(encoder_of(items));
+  if (found.size() != 1)
+    data_fail("{}: {} types of edges \"{}\", expected one of {} (--edges TYPE={})", excerpt(path),
+              found.size(), excerpt(name_in(table)), fmt::join(known, ", "), excerpt(table.path));
+  if (!found[0].empty()) return set_like_attributes(table, {path, found[0]}, notes);
+  notes.push_back(fmt::format("{}: attributes of edges \"{}\" are new, as {} has none with names",
+                              excerpt(table.path), excerpt(name_in(table)), excerpt(path)));
+}
+
+/// From a file of one type, whose edges may have attributes.
+void set_like_edges(const std::string& path, TableFiles& files, Words& notes) {
+  std::optional<LikeFile> like;
+  for (EdgeTableFile& table : files.edges) {
+    if (table.features.empty()) continue;
+    if (!like) like = read_like_attributes(path);
+    if (like && files.edges.size() != 1)
+      usage_fail("--like {}: a file of one type of edges, expected one table of edges, not {}", excerpt(path),
+                 files.edges.size());
+    if (like) return set_like_attributes(table, *like, notes);
+    notes.push_back(fmt::format("{}: attributes of edges \"{}\" are new, as {} has none with names",
+                                excerpt(table.path), excerpt(name_in(table)), excerpt(path)));
+  }
+}
+
 /// The encoders of a file by type; of a file of one type under its own names.
-void set_like(const std::string& path, TableFiles& files) {
+void set_like(const std::string& path, TableFiles& files, Words& notes) {
   const auto set = [&](ItemColumns& table, const ItemTable& items) {
     FeatureEncoder encoder = items.encoder;
     if (encoder.empty()) encoder = FeatureEncoder::numbers(items.feature_names);
@@ -158,10 +217,12 @@ void set_like(const std::string& path, TableFiles& files) {
   const H5Reader file = H5Reader::open(path, {"@format"});
   const bool is_data = file.has_attribute("", "format") && file.text("", "format") == "adjoint.graph";
   if (!is_data || !is_typed_dataset(path)) {
-    if (files.nodes.size() != 1)
+    set_like_edges(path, files, notes);
+    const bool of_edges = files.nodes.empty() && files.edges.size() == 1 && files.edges[0].like;
+    if (files.nodes.size() != 1 && !of_edges)
       usage_fail("--like {}: a file of one type of nodes, expected one table of nodes, not {}", excerpt(path),
                  files.nodes.size());
-    files.nodes[0].like = read_like_file(path);
+    if (!of_edges) files.nodes[0].like = read_like_file(path);
     return;
   }
   const TypedDataset data = load_typed_dataset(path);
@@ -172,9 +233,7 @@ void set_like(const std::string& path, TableFiles& files) {
                 excerpt(table.type));
     set(table, items->second);
   }
-  for (EdgeTableFile& table : files.edges)
-    for (const auto& [type, items] : data.edges)
-      if (type.name == name_in(table)) set(table, items);
+  for (EdgeTableFile& table : files.edges) set_like_edges(path, data, table, notes);
 }
 
 std::variant<Dataset, TypedDataset> import_all(const std::string& input, Arguments& arguments) {
@@ -197,8 +256,8 @@ std::variant<Dataset, TypedDataset> import_all(const std::string& input, Argumen
     files.header = header_of("header", arguments.header);
   }
   files.split = arguments.splits->random();
-  if (!arguments.like.empty()) set_like(arguments.like, files);
   arguments.notes.clear();
+  if (!arguments.like.empty()) set_like(arguments.like, files, arguments.notes);
   if (files.graphs || (!files.nodes.empty() && !files.nodes[0].graph.empty()))
     return import_graph_tables(files, arguments.notes);
   TypedDataset data = import_tables(files, arguments.notes);
@@ -233,7 +292,8 @@ Format tables_format(std::shared_ptr<const SplitOptions> splits) {
   add("graphs", po::value(&arguments->graphs)->value_name("FILE"),
       "for many graphs: table of their labels and splits; its type for the options above is graphs");
   add("like", po::value(&arguments->like)->value_name("FILE"),
-      "a dataset or trained model: columns, categories and values for gaps of each type as there");
+      "a dataset or trained model: columns, categories and values for gaps of each type of nodes and "
+      "of chosen attributes of edges as there");
   arguments->text.add_to(format.options, "of all tables (a description may say it for each)");
   add("header", with_default(arguments->header), "whether tables have headers: auto, yes or no");
   format.input_is_optional = true;

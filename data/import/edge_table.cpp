@@ -62,6 +62,13 @@ EdgeTable::EdgeTable(const EdgeTableFile& table, const TableFiles& files, NodeTy
         rows_.place(), rows_.columns());
   expect_one_weight(columns_, rows_.names(), rows_.place(), "weight");
   graph_ = rows_.column(table_.graph);
+  if (table_.like) {
+    const std::vector<int64_t> columns =
+        columns_like(table_.features, rows_.names(), rows_.columns(),
+                     fmt::format("{}, attributes as in {}", rows_.place(), excerpt(table_.like->path)));
+    table_.features.clear();
+    for (const int64_t column : columns) table_.features.push_back(choice_text(column));
+  }
   find_types(types);
   find_relation(find({}));
   const bool takes_all = table_.features == std::vector<std::string>{"all"} &&

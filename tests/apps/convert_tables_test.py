@@ -378,6 +378,26 @@ def test_single_type():
     with h5py.File("new.h5") as f:
         assert names(f["nodes"], "x_names") == ["age", "town=a", "town=b"]
         np.testing.assert_array_equal(f["nodes/x"][:], [[61, 0, 1], [21, 0, 0]])
+    # Attributes go through the encoder of the first, too: of a dataset, and of a trained model.
+    write("e.csv", "source,target,kind,fee\np0,p1,card,1\np1,p2,cash,\np2,p0,wire,5\n")
+    write("f.csv", "fee,source,target,kind\n,q1,q2,wire\n2,q2,q1,cash\n")
+    g = ["g.h5", "--nodes", "person=p.csv", "--edges", "person:pays:person=e.csv", "--attributes", "pays=kind,fee",
+         "--types", "pays=kind=ordinal", "--impute", "pays=zero", "--label", "person=kind", "--without", "person=seen",
+         "--split", "60,20,20"]
+    run("convert", "tables", *g)
+    run("train_gat", "--data", "g.h5", "--epochs", "2", "--quiet", "--edge-attributes", "use", "--checkpoint", "gat.h5")
+    f = ["new.h5", "--nodes", "person=q.csv", "--edges", "person:pays:person=f.csv", "--attributes", "pays=all"]
+    for like in ("g.h5", "gat.h5"):
+        expect(run("convert", "tables", *f, "--like", like), 'attributes of edges "pays"', "as in " + like + ": kind, fee")
+        with h5py.File("new.h5") as h:
+            assert sorted(h["edges/attr"][:].tolist()) == [[1, 2], [2, 0]]
+    run("convert", "tables", "t.h5", "--nodes", "shop=p.csv", *g[1:], "--label", "shop=none")
+    for words, text in ((["--attributes", "pays=kind,n"], 'no attribute "n", expected all or some of kind, fee'),
+                        (["--edges", "person:owes:person=e.csv", "--attributes", "owes=kind"], '0 types of edges "owes"')):
+        expect(refused(*f, "--nodes", "shop=p.csv", "--like", "t.h5", *words), text)
+    run("convert", "tables", *f, "--nodes", "shop=p.csv", "--like", "t.h5")
+    with h5py.File("new.h5") as h:
+        assert sorted(h["edges/pays/attr"][:].tolist()) == [[1, 2], [2, 0]]
     # Masks are a split, not features.
     write("k.csv", "id,age,train_mask,label,test_mask,valid_mask\na,1,True,x,false,0\nb,2,False,y,0,1\nc,3,0,x,1,0\n"
           "d,4,0,,0,0\n")
