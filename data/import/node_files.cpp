@@ -36,13 +36,15 @@ Tensor read_part(NodeRows& rows, const Tensor& y, std::vector<uint8_t>& seen,
   return Tensor::from(part);
 }
 
-/// The parts that columns of true and false, or 1 and 0, select.
-Split read_masks(NodeRows& rows, const NodeIds& ids, const Tensor& y) {
+/// The parts that columns of true and false, or 1 and 0, select. Nodes without a label are in none, with a
+/// note.
+Split read_masks(NodeRows& rows, const NodeIds& ids, const Tensor& y, std::vector<std::string>& notes) {
   constexpr size_t kParts = 3;
   const std::array<int64_t, kParts> masks = rows.columns().masks;
   rows.read_columns({masks.begin(), masks.end()});
   std::array<std::vector<int32_t>, kParts> parts;
   TextSource& source = rows.source();
+  std::vector<std::string> unlabelled;
   const auto is_set = [&](std::string_view field, int64_t line, size_t slot) {
     const std::optional<float> flag = boolean_in(field);
     const float value = flag ? *flag : rows.head().number_in(field).value_or(-1.0f);
@@ -62,27 +64,26 @@ Split read_masks(NodeRows& rows, const NodeIds& ids, const Tensor& y) {
         return part;
       },
       [&](const RowBlock& part, size_t k, int32_t node) {
+        const bool labelled = !y || detail::is_labelled(y, node);
         size_t count = 0;
         for (size_t slot = 0; slot < kParts; ++slot) {
           if (part.values[kParts * k + slot] != 1.0f) continue;
-          parts[slot].push_back(node);
+          if (labelled) parts[slot].push_back(node);
           ++count;
         }
         if (count > 1) source.fail(part.lines[k], "a node in {} parts of the split, expected one", count);
-        if (count > 0 && y && !detail::is_labelled(y, node))
-          source.fail(
-              part.lines[k],
-              "'{}', a node without a label, is in a part of the split, expected a label, or false in "
-              "the masks (--without LIST passes over them)",
-              excerpt(ids.text(node)));
+        if (count > 0 && !labelled) unlabelled.push_back(ids.text(node));
       },
       [](const RowBlock&) {});
   for (size_t slot = 0; slot < kParts; ++slot) {
     if (parts[slot].empty())
-      source.fail(0, "no node in {}, expected some (--without leaves it out)",
-                  column_text(masks[slot], rows.names()));
+      source.fail(0, "no node {}in {}, expected some (--without leaves it out)",
+                  unlabelled.empty() ? "" : "with a label ", column_text(masks[slot], rows.names()));
     std::sort(parts[slot].begin(), parts[slot].end());
   }
+  if (!unlabelled.empty())
+    notes.push_back(fmt::format("{}: nodes without a label, in no part: {}: {}", excerpt(source.path()),
+                                unlabelled.size(), detail::listed(unlabelled, 3)));
   return {Tensor::from(parts[0]), Tensor::from(parts[1]), Tensor::from(parts[2])};
 }
 
@@ -290,7 +291,7 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
               excerpt(files.features));
   if (masks) {
     NodeRows rows = open(files.features, files.features_by_row, false, true);
-    data.splits = {read_masks(rows, ids, data.y)};
+    data.splits = {read_masks(rows, ids, data.y, notes)};
     notes.push_back(
         fmt::format("{}: split by its columns of masks: {} nodes to train, {} to validate, {} to test",
                     excerpt(files.features), data.splits[0].train.numel(), data.splits[0].val.numel(),

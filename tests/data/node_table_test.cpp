@@ -69,11 +69,6 @@ TEST_CASE_FIXTURE(EdgeFiles, "columns of a table of nodes are found by name, in 
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "masks that make no split are explained") {
-  CHECK(refused(kRing, with_table(*this,
-                                  "id,label,train_mask,val_mask,test_mask\nann,x,1,0,0\nbob,,0,1,0\n"
-                                  "cid,y,0,0,1\n")) ==
-        "features:3: 'bob', a node without a label, is in a part of the split, expected a label, or false in "
-        "the masks (--without LIST passes over them)");
   EdgeListOptions o = with_table(*this, "id,a,train_mask,test_mask\nann,1,1,0\nbob,2,0,1\ncid,3,0,0\n");
   CHECK(says(import(kRing, o).notes,
              "…features: no split by train_mask, test_mask, as there is no val_mask\n…"));
@@ -145,6 +140,15 @@ TEST_CASE_FIXTURE(EdgeFiles, "pandas and Excel have missing values of their own"
   CHECK(refused(kRing, with_table(*this, dates + "0000-00-00\n")) ==
         "features:4: \"0000-00-00\" in column 2 (day), expected a date, as 2 other fields are there (--types "
         "COLUMN=category takes them as texts; --without COLUMN: no feature)");
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "nodes without a label are in no part of a split by masks, and named") {
+  const std::string ring = "a,b\nb,c\nc,d\nd,a\n";
+  const std::string table = "id,label,train_mask,val_mask,test_mask\na,x,1,0,0\nb,y,0,1,0\nc,x,0,0,1\n";
+  const FoundEdges found = import(ring, with_table(*this, table + "d,,1,0,0\n"));
+  REQUIRE(found.splits.size() == 1);
+  CHECK(found.train.to_vector<int32_t>() == std::vector{0});
+  CHECK(says(found.notes, "…features: nodes without a label, in no part: 1: d\n…"));
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "features that are called as labels are named") {
