@@ -330,10 +330,11 @@ class TableReader {
     const std::string column = excerpt(encoder.column);
     if (gaps.missing > 0) {
       if (!is_filled(encoder))
-        source_.fail(
-            gaps.missing_line,
-            "no value in {}, expected one, as {} was converted without --impute and has none for gaps",
-            called(c), excerpt(files_.like->path));
+        source_.fail(gaps.missing_line,
+                     "no value in {}, expected one, as {} was converted without --impute and has none for "
+                     "gaps (convert "
+                     "its table again with --impute, or fill the gaps)",
+                     called(c), excerpt(files_.like->path));
       table.note += fmt::format("; {}: {} missing", column, gaps.missing);
       if (!encoder.filling.empty())
         table.note += fmt::format(", {} as there", fmt::join(encoder.filling, " "));

@@ -191,6 +191,8 @@ int64_t chosen_column(const std::string& choice, std::span<const std::string> na
   if (names.size() > kShown) known += ", …";
   if (names.empty())
     known = ", as there is no header (--header or --node-headers yes: the first line is one)";
+  for (const std::string& name : names)
+    if (lower(name) == lower(choice)) known = fmt::format("; the header has \"{}\"", excerpt(name));
   data_fail("{}: no column \"{}\", expected a number from 1 to {}{}", place, excerpt(choice), columns, known);
 }
 
@@ -234,8 +236,14 @@ std::vector<int64_t> columns_like(std::span<const std::string> known, std::span<
   for (int64_t k = 0; k < columns; ++k)
     if (std::find(known.begin(), known.end(), column_name(k, names)) == known.end())
       others.push_back(column_name(k, names));
-  data_fail("{}: no column {}, expected all of {}{}", place, detail::listed(missing, kShown), known.size(),
-            others.empty() ? "" : "; other columns: " + detail::listed(others, kShown));
+  std::string similar;
+  for (const std::string& name : missing)
+    for (const std::string& other : others)
+      if (lower(name) == lower(other) && similar.empty())
+        similar =
+            fmt::format(" (\"{}\" is not \"{}\": letters differ in case)", excerpt(other), excerpt(name));
+  data_fail("{}: no column {}, expected all of {}{}{}", place, detail::listed(missing, kShown), known.size(),
+            others.empty() ? "" : "; other columns: " + detail::listed(others, kShown), similar);
 }
 
 std::string NodeColumns::id_note(std::span<const std::string> names) const {
@@ -276,6 +284,11 @@ NodeColumns node_columns(std::span<const std::string> names, const FirstFields& 
                          const std::function<bool(std::string_view)>& is_node) {
   const auto column = [&](const std::string& choice) { return chosen_column(choice, names, columns, place); };
   NodeColumns found;
+  if (chosen.label.find(',') != std::string::npos && std::ranges::find(names, chosen.label) == names.end())
+    data_fail(
+        "{}: no column \"{}\", expected one column of labels (--labels FILE: all columns of a file of "
+        "labels)",
+        place, excerpt(chosen.label));
   // The user says what these are.
   std::vector<int64_t> taken;
   for (const auto* choices : {&chosen.without, &chosen.features})

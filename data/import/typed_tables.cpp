@@ -222,6 +222,13 @@ Dataset import_graph_tables(const TableFiles& files, std::vector<std::string>& n
     data_fail(
         "{}: no column of labels, expected one called label or class (--label graphs=COLUMN says which)",
         excerpt(table.path));
+  std::vector<std::string> bare;
+  for (size_t g = 0; g + 1 < offsets.size(); ++g)
+    if (offsets[g] == offsets[g + 1])
+      bare.push_back(data.graph_names.empty() ? std::to_string(g) : data.graph_names[g]);
+  if (!bare.empty())
+    notes.push_back(fmt::format("{}: {} of {} graphs without any node: {}", excerpt(table.path), bare.size(),
+                                graphs.size(), adj::detail::listed(bare, 3)));
   if (items.task != Task::none) {
     data.task = task_of_graphs(items.task);
     data.classes = items.classes;

@@ -535,6 +535,9 @@ def test_many_graphs():
         edges = sorted(zip(f["edges/src"][:], f["edges/dst"][:], f["edges/attr"][:, 0]))
         assert edges == [(0, 2, 0), (1, 0, 0), (4, 3, 1)], edges
         assert "nodes/order" not in f
+    write("more.csv", open("labels.csv").read() + "g3,fine\n")
+    expect(run("convert", "tables", "e.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "graph_id", "--graphs",
+               "more.csv"), "1 of 3 graphs without any node: g3")
     write("two.csv", "graph_id,src,dst\ng1,0,0\ng1,7,0\n")
     expect(refused("x.h5", "--nodes", "atom=n.csv", "--edges", "two.csv", "--graph", "graph_id"),
            'nodes without a row, first "g1/7"')

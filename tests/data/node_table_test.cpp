@@ -151,6 +151,21 @@ TEST_CASE_FIXTURE(EdgeFiles, "nodes without a label are in no part of a split by
   CHECK(says(found.notes, "…features: nodes without a label, in no part: 1: d\n…"));
 }
 
+TEST_CASE_FIXTURE(EdgeFiles, "names of columns are compared with case, which errors say") {
+  const std::string table = "id,Age,t1,t2\nann,1,0,1\nbob,2,1,0\ncid,3,0,0\n";
+  CHECK(refused(kRing, with_table(*this, table, {.label = "age"})) ==
+        "features:1: no column \"age\", expected a number from 1 to 4; the header has \"Age\"");
+  CHECK(
+      refused(kRing, with_table(*this, table, {.label = "t1,t2"})) ==
+      "features:1: no column \"t1,t2\", expected one column of labels (--labels FILE: all columns of a file "
+      "of labels)");
+  EdgeListOptions o = with_table(*this, table);
+  o.node_files.like = LikeFile{"old.h5", FeatureEncoder::numbers({"age", "t1"})};
+  CHECK(says(refused(kRing, o),
+             "…no column age, expected all of 2; …(\"Age\" is not \"age\": letters differ "
+             "in case)"));
+}
+
 TEST_CASE_FIXTURE(EdgeFiles, "features that are called as labels are named") {
   CHECK(says(import(kRing, with_table(*this, "id,age,y\nann,1,0\nbob,2,1\ncid,3,0\n")).notes,
              "…; \"y\" is a feature (--label \"y\": it is the label)…"));
@@ -483,7 +498,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "a later table goes through the encoder of the firs
 
   CHECK(refused("eve,fay\n", like("id,Age,colour\neve,1,red\nfay,2,red\n")) ==
         "features:1, features as in first.h5: no column age, member, expected all of 3; other columns: id, "
-        "Age");
+        "Age (\"Age\" is not \"age\": letters differ in case)");
   CHECK(says(refused("eve,fay\n", like("age,member,colour\n1,true,red\n2,true,red\n")),
              "features:1: column 1 (age) is a feature in first.h5, expected another column of ids (--id)"));
   CHECK(refused("eve,fay\n", like("id,age,member,colour\neve,old,1,red\nfay,2,1,red\n")) ==
