@@ -134,7 +134,8 @@ void NodeOptions::add_to(po::options_description& description) {
     has_missing_labels_ = true;
   }),
       "classes that mean no label, separated by commas, in addition to empty ones, -1 (of nodes), and nan, "
-      "NA, n/a, null, none, ? in any case, NaT, <NA>, #N/A; \"\": only empty ones, \",NA\": only these and NA");
+      "NA, n/a, null, none, ? in any case, NaT, <NA>, #N/A; \"\": only empty ones, \",NA\": only these and "
+      "NA");
   add("node-headers", with_default(headers_),
       "whether --features, --labels and splits have headers: yes or no; auto: yes if the first line names "
       "no node and looks like a header");
