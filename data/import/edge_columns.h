@@ -29,6 +29,7 @@ struct EdgeColumns {
   int64_t weight = -1;             ///< -1: none
   int64_t label = -1;              ///< -1: none
   int64_t relation = -1;           ///< column whose name says that edges are of several kinds; -1: none
+  int64_t direction = -1;  ///< column "Type", whose fields may say that edges are directed, or not; -1: none
   /// True if the names say that sources and targets are different things: userId and movieId.
   bool two_kinds = false;
 
@@ -43,6 +44,25 @@ EdgeColumns edge_columns(std::span<const std::string> names, const EdgeColumnNam
                          const std::string& place);
 /// The same without a header: a choice is a number.
 EdgeColumns edge_columns(int64_t columns, const EdgeColumnNames& chosen, const std::string& place);
+
+/// What the fields of a column "Type" say, as Gephi writes it.
+struct EdgeDirections {
+  int64_t directed = 0, undirected = 0;  ///< numbers of edges
+  void count(std::string_view field);
+  void add(const EdgeDirections& others) {
+    directed += others.directed;
+    undirected += others.undirected;
+  }
+  bool all_undirected() const { return undirected > 0 && directed == 0; }
+  bool differ() const { return undirected > 0 && directed > 0; }
+};
+
+/// Whether the first row of a file is a title above the header: it lacks a field, and the second row, not the
+/// first, has the names of source and target.
+bool is_title(std::span<const std::string> first, std::span<const std::string> second);
+
+/// Whether a field is a name that headers use: source, user_id, :START_ID(Person), label.
+bool is_common_name(const std::string& field);
 
 /// Whether one of the fields is a column that the user chose by name.
 bool has_chosen_name(std::span<const std::string> fields, const EdgeColumnNames& chosen);

@@ -132,6 +132,11 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
         "node and "
         "its neighbours in each line; with --source and --target it is a list)",
         place, excerpt(head.row));
+  if (!head.is_table && options.header != Header::no && is_title(head.first, head.second))
+    data_fail(
+        "{}: \"{}\", a line above the header, expected the header first (sed 1d removes it; --header no: all "
+        "lines are edges)",
+        place, excerpt(head.row));
   const bool stated = head.is_table || options.header == Header::yes ||
                       (options.header == Header::find_out && has_chosen_name(head.first, options.columns));
   const bool finds_out = !stated && options.header == Header::find_out;
@@ -154,6 +159,10 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
   layout.kind = options.ids.value_or(integers ? NodeIds::Kind::integers : NodeIds::Kind::names);
   if (layout.kind == NodeIds::Kind::names && integers_below) layout.header_line = 0;
   layout.doubtful = may_be && layout.header_line == 0 && layout.kind == NodeIds::Kind::names;
+  // A line that lacks an id is no header, whose columns of ids have names.
+  const auto lacks = [&](int64_t column) { return is_missing_id(head.first[static_cast<size_t>(column)]); };
+  if (layout.doubtful && (head.columns() == 2 || columns.rule == Rule::chosen))
+    layout.doubtful = !lacks(columns.source) && !lacks(columns.target);
   if (layout.header_line == 0 && !layout.doubtful) columns = without_header();
   expect_single_ids(head, columns, place);
   if (columns.rule == Rule::none)

@@ -66,6 +66,7 @@ EdgeTable::EdgeTable(const EdgeTableFile& table, const TableFiles& files, NodeTy
   const std::vector<int64_t> used = purposes();
   for (int64_t k = 0; k < rows_.columns() && takes_all; ++k)
     if (std::ranges::find(used, k) == used.end()) table_.features.push_back(choice_text(k));
+  if (std::ranges::count(purposes(), columns_.direction) > 0) columns_.direction = -1;  // it has a purpose
   rows_.expect_distinct(purposes());
   find_types(types);
   for (const std::string& name : {type_.src, type_.dst}) {
@@ -99,11 +100,12 @@ void EdgeTable::read_ends(NodeTypes& types) {
     return nodes.add(joined, source, line);
   };
   rows_.read(
-      {columns_.source, columns_.target, relation_, columns_.weight, graph_}, [&](const RowFields& block) {
+      {columns_.source, columns_.target, relation_, columns_.weight, graph_, columns_.direction},
+      [&](const RowFields& block) {
         if (std::ssize(src_) + std::ssize(block.lines) > ImportedEdges::kMost)
           source.fail(block.lines.back(), "expected at most {} edges, found more", ImportedEdges::kMost);
         for (size_t k = 0; k < block.lines.size(); ++k) {
-          const std::string_view* field = block.fields.data() + 5 * k;
+          const std::string_view* field = block.fields.data() + 6 * k;
           const int64_t line = block.lines[k];
           bool dropped = false;
           for (const auto& [slot, column] :
@@ -114,6 +116,7 @@ void EdgeTable::read_ends(NodeTypes& types) {
             dropped = true;
           }
           dropped_ += dropped;
+          directions_.count(field[5]);
           src_.push_back(dropped ? -1 : add(sources, field[0], field[4], line));
           dst_.push_back(dropped ? -1 : add(targets, field[1], field[4], line));
           if (relation_ >= 0) {
@@ -137,6 +140,12 @@ void EdgeTable::read_ends(NodeTypes& types) {
         }
       });
   if (dropped_ == std::ssize(src_)) source.fail(0, "no line with both ids, expected some");
+  if (directions_.differ() && table_.relation.empty() && columns_.rule != EdgeColumns::Rule::chosen)
+    source.fail(0,
+                "column \"{0}\" says Directed in {1} and Undirected in {2} lines, expected edges of one kind "
+                "(relation {0} makes two types of edges, relation none takes all as one)",
+                excerpt(column_name(columns_.direction, rows_.names())), directions_.directed,
+                directions_.undirected);
 }
 
 std::string EdgeTable::choice_text(int64_t column) const {
@@ -169,6 +178,8 @@ std::string EdgeTable::note() const {
   if (columns_.weight >= 0) note += "; weights from " + name(columns_.weight);
   if (dropped_ > 0)
     note += fmt::format("; {} line{} without an id dropped", dropped_, dropped_ == 1 ? "" : "s");
+  if (!table_.undirected && directions_.all_undirected())
+    note += "; the file calls its edges undirected (undirected adds the reverses)";
   const std::string others = passed_over(purposes(), rows_.names(), rows_.columns());
   return note + others + (others.empty() ? "" : " (attributes takes them as attributes; all: every one)");
 }

@@ -54,6 +54,7 @@ class EdgeTable {
   std::vector<int32_t> relations_;  // number in relation_names_ by row
   std::vector<std::string> relation_names_;
   int64_t dropped_ = 0;
+  EdgeDirections directions_;
 };
 
 }  // namespace adj
