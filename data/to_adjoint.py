@@ -399,6 +399,17 @@ def check_labels(data):
              "use a regression task")
 
 
+def warn_of_gaps(y, place):
+    """Numbers that are no label: classes that no model can learn, if the labels are codes as 10, 20, 30."""
+    present = np.unique(y[y >= 0])
+    absent = int(present[-1]) + 1 - present.size if present.size else 0
+    if absent:
+        some = np.setdiff1d(np.arange(min(int(present[-1]), present.size + 5)), present)[:5]
+        more = f" and {absent - some.size} more" if absent > some.size else ""
+        warnings.warn(f"{place}: {present[-1] + 1} classes, as the largest label is {present[-1]}; no label is "
+                      f"{', '.join(map(str, some))}{more} (num_classes= says that this is meant)")
+
+
 def labels(data, y, place, task):
     if task.endswith("_class"):
         if y.ndim == 2 and y.shape[1] == 1:
@@ -414,6 +425,7 @@ def labels(data, y, place, task):
         y = whole(y, place, -1, LARGEST - 1, y.shape[0])
         if data.num_classes is None:
             data.num_classes = int(y.max()) + 1
+            warn_of_gaps(y, place)
         return whole(y, place, -1, data.num_classes - 1).astype(np.int32)
     if task == "none" and y.ndim == 1 and y.dtype.kind != "f":
         return whole(y.astype(np.int64) if y.dtype.kind == "b" else y, place, -LARGEST - 1, LARGEST - 1).astype(np.int32)
@@ -966,7 +978,11 @@ def column(items, names, place):
 
 
 def classes(values):
-    """Class numbers of text labels, in sorted order, and the class names; integers unchanged."""
+    """Class numbers of text labels, in sorted order, and the class names; numbers unchanged. None is no label."""
+    numbers = [value for value in values if value is not None]
+    if numbers and len(numbers) < len(values) and all(np.isscalar(value) and not isinstance(value, str) for value in numbers):
+        none = -1 if all(isinstance(value, (bool, np.bool_)) or is_integer(value) for value in numbers) else np.nan
+        return np.array([none if value is None else value for value in values]), None
     if all(isinstance(value, (str, type(None))) for value in values) and any(isinstance(value, str) for value in values):
         names = sorted({value for value in values if value is not None})
         number = {name: k for k, name in enumerate(names)}
@@ -980,9 +996,15 @@ def are_captions(values):
 
 
 def from_networkx(graph, features=None, label=None, weight=None, edge_features=None, split=None):
-    nodes, edges = list(graph.nodes(data=True)), [((a, b), attributes) for a, b, attributes in graph.edges(data=True)]
+    # Readers of GraphML and GEXF keep the defaults beside the items.
+    defaults = [graph.graph.get(name) or {} for name in ("node_default", "edge_default")]
+    nodes = [(name, {**defaults[0], **attributes}) for name, attributes in graph.nodes(data=True)]
+    edges = [((a, b), {**defaults[1], **attributes}) for a, b, attributes in graph.edges(data=True)]
     number = {name: k for k, (name, _) in enumerate(nodes)}
-    used, wanted, label = chosen(nodes, features, FEATURES, "node"), label, chosen(nodes, label, LABELS, "node")
+    graph_label = next((name for name in ([label] if isinstance(label, str) else LABELS) if name in graph.graph), None)
+    label_is_of_graph = graph_label == label and not any(label in attributes for _, attributes in nodes)
+    used, wanted = chosen(nodes, features, FEATURES, "node"), label
+    label = [] if label is not None and label_is_of_graph else chosen(nodes, label, LABELS, "node")
     if label and not wanted and are_captions([attributes.get(label[0]) for _, attributes in nodes]):
         label = []  # left out, as names without a place are
     weight, edge_used = chosen(edges, weight, ("weight",), "edge"), chosen(edges, edge_features, FEATURES, "edge")
@@ -993,8 +1015,8 @@ def from_networkx(graph, features=None, label=None, weight=None, edge_features=N
                      edge_attr=column(edges, edge_used, "edge"), undirected=not graph.is_directed())
     if label:
         result.y, result.class_names = classes(values_of(nodes, label[0], "node") or [])
-    elif (whole_graph := next((graph.graph[n] for n in LABELS if n in graph.graph), None)) is not None:
-        result.graph_y = np.asarray(whole_graph)[None]
+    elif graph_label is not None:
+        result.graph_y = np.asarray(graph.graph[graph_label])[None]
     result.class_names = result.class_names or graph.graph.get("class_names")
     result.graph_names = [graph.graph["name"]] if graph.graph.get("name") else None
     if result.x is not None:  # attributes of one number each
@@ -1044,6 +1066,11 @@ def from_matrix(matrix):
     src, dst, value, shape = coo_of(matrix, "matrix")
     if shape[0] != shape[1]:
         fail("matrix", f"[{shape[0]}, {shape[1]}], expected a square one")
+    pairs = np.asarray(src, np.int64) * shape[1] + dst
+    if value is not None and (equal := pairs.size - np.unique(pairs).size):
+        warnings.warn(f"matrix: {equal} of {pairs.size} entries have the row and column of another, added up as tocsr() does")
+        csr = ordered(src, dst, value, shape)
+        src, dst, value = np.repeat(np.arange(shape[0]), np.diff(csr.indptr)), csr.indices, csr.data
     ones = value is None or (np.asarray(value) == 1).all()
     return Dataset(src=src, dst=dst, num_nodes=shape[0], edge_weight=None if ones else value)
 
@@ -1108,6 +1135,11 @@ def joined(parts):
     if all(names is not None for names in named) and len({names[0] for names in named}) == len(named):
         result.graph_names = [names[0] for names in named]
     split_labels(parts, sizes)
+    if all(np.shape(part.graph_y) == (1,) for part in parts):
+        found = [part.graph_y[0] for part in parts]
+        numbers, names = classes(found)
+        for part, number in zip(parts, numbers if numbers is not found else ()):
+            part.graph_y, part.class_names = np.array([number]), names or part.class_names
     lengths = {"edge_weight": np.array([len(part.src) for part in parts]), "x": sizes, "y": sizes, "graph_y": np.ones_like(sizes)}
     lengths["edge_attr"] = lengths["edge_weight"]
     for field, rows in lengths.items():
@@ -1218,7 +1250,7 @@ def from_sequence(source, names):
         if part.graph_offsets is not None:
             fail(f"item {k}", "many graphs in one, expected one graph")
         if pair:
-            label = array(item[1], f"graph {k}: label")
+            label = np.asarray(item[1]) if isinstance(item[1], str) else array(item[1], f"graph {k}: label")
             part.graph_y = label.reshape(1, -1) if label.ndim == 1 and label.size > 1 else label.reshape(1) if label.ndim < 2 else label
         parts.append(part)
     single = len(parts) == 1 and not isinstance(source, (list, tuple)) and parts[0].graph_y is None
@@ -1247,6 +1279,9 @@ def to_adjoint(source, path, gzip=0, **more):
     data = dataclasses.replace(data, **replaced)
     if data.num_nodes is None:
         data.num_nodes = counted_nodes(data)
+    if is_networkx(source) and "graph_y" not in replaced and data.graph_y is not None and data.graph_y.dtype.kind in "UO":
+        data.left_out.append(f"label of the graph: {data.graph_y[0]}")  # where a graph is alone, a text is its name
+        data.graph_y = None
     one_label = data.y is not None and rows_of(data.y) in (None, 1) and data.num_nodes != 1
     if one_label and "y" not in replaced and data.graph_y is None and data.graph_offsets is None \
             and (data.task is None or of_graphs(data.task)):  # a single graph of a dataset of graphs

@@ -39,6 +39,7 @@ EdgeEnds ends_in_table(const char* name, nb::handle object, bool weighted) {
   EdgeColumnNames chosen;
   if (weighted) chosen.weight = "none";
   EdgeColumns columns = edge_columns(table.names(), chosen, name);
+  expect_one_weight(columns, table.names(), name, "edge_weight");
   if (columns.rule == Rule::none) columns.source = 0, columns.target = 1;
   const auto called = [&](int64_t k) { return excerpt(table.names()[static_cast<size_t>(k)]); };
   if (columns.two_kinds)

@@ -4,10 +4,17 @@
 namespace adj::apps {
 
 Format npz_format() {
-  return {"npz",
-          "numpy arrays as published by heterophilous-graphs, gnn-benchmark and Reddit (reddit_data.npz with "
-          "its graph in the same folder), or plain: edge_index and more",
-          boost::program_options::options_description("Options of npz"), import_npz};
+  const auto found = std::make_shared<std::vector<std::string>>();
+  Format format{
+      "npz",
+      "numpy arrays as published by heterophilous-graphs, gnn-benchmark and Reddit (reddit_data.npz with "
+      "its graph in the same folder), or plain: edge_index and more",
+      boost::program_options::options_description("Options of npz"), [found](const std::string& input) {
+        found->clear();
+        return import_npz(input, found.get());
+      }};
+  format.notes = [found] { return *found; };
+  return format;
 }
 
 }  // namespace adj::apps

@@ -34,7 +34,9 @@ struct Arguments {
       {"ids", "KIND", "nodes: integers or names (default: integers if all are)"},
       {"label", "COLUMN",
        "column of labels (default: label or class of nodes, none of edges); none: no labels"},
-      {"task", "TASK", "kind of labels: node_class, node_multilabel or node_regression; edge_class, …"},
+      {"task", "TASK",
+       "kind of labels: node_class, node_multilabel or node_regression; edge_class, …; graph_class or "
+       "graph_regression"},
       {"missing-labels", "LIST", "classes that mean no label"},
       {"columns", "LIST", "nodes: columns of features (default: all that have no other purpose)"},
       {"without", "LIST", "nodes: columns that are no features"},
@@ -80,8 +82,9 @@ bool has_entry(const std::string& name) {
 void set_option(const EntryOption& option, const std::string& word, TableFiles& files) {
   const auto [type, value] = typed(word);
   const std::string place = fmt::format("--{}", option.name);
-  if (files.graphs && type == "graphs" && has_entry<NodeTableFile>(option.name)) {
-    (void)set_entry(*files.graphs, option.name, items_of(value), place);
+  const bool task_of_graphs = type.empty() && place == "--task" && value.starts_with("graph_");
+  if (files.graphs && (type == "graphs" || task_of_graphs) && has_entry<NodeTableFile>(option.name)) {
+    (void)set_graph_entry(*files.graphs, option.name, items_of(value), place);
     return;
   }
   if (std::string_view(option.name) == "graph" && type.empty()) {
@@ -222,8 +225,7 @@ Format tables_format(std::shared_ptr<const SplitOptions> splits) {
       "table of the nodes of a type (default: the file's name), any number of times");
   add("edges", po::value(&arguments->edges)->composing()->value_name("[TYPE=]FILE"),
       "table of edges; TYPE is a name or SOURCE:NAME:TARGET (default: types of nodes by names of columns, "
-      "the "
-      "file's name)");
+      "columns of types or Neo4j groups; the file's name)");
   for (EntryOption& option : arguments->entries)
     add(option.name,
         po::value(&option.words)->composing()->value_name(fmt::format("[TYPE=]{}", option.placeholder)),
@@ -232,7 +234,7 @@ Format tables_format(std::shared_ptr<const SplitOptions> splits) {
       "for many graphs: table of their labels and splits; its type for the options above is graphs");
   add("like", po::value(&arguments->like)->value_name("FILE"),
       "a dataset or trained model: columns, categories and values for gaps of each type as there");
-  arguments->text.add_to(format.options, "of all tables");
+  arguments->text.add_to(format.options, "of all tables (a description may say it for each)");
   add("header", with_default(arguments->header), "whether tables have headers: auto, yes or no");
   format.input_is_optional = true;
   format.draws_splits = true;

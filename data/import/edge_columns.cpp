@@ -9,6 +9,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 
 namespace adj {
@@ -46,6 +47,68 @@ constexpr Ends kEnds[] = {{"source", "target"},
 /// From here on the names are used for much else.
 constexpr size_t kAlike = 14;
 
+/// Last words of names of times and places, which are no nodes beside other columns.
+constexpr std::string_view kMoments[] = {"time", "times",    "date",  "dates",     "datetime", "timestamp",
+                                         "ts",   "year",     "month", "day",       "hour",     "minute",
+                                         "lat",  "latitude", "lon",   "longitude", "lng"};
+/// Last words of names that rather describe nodes than name them, if another pair may name them.
+constexpr std::string_view kDescribing[] = {"port", "ports", "bank", "type", "kind", "class"};
+/// Words that say nothing of what the nodes are.
+constexpr std::string_view kFillers[] = {"id", "ids", "node", "nodes", "index", "key", "name"};
+
+template <size_t N>
+bool is_in(const std::string_view (&known)[N], std::string_view word) {
+  return std::find(std::begin(known), std::end(known), word) != std::end(known);
+}
+template <size_t N>
+bool ends_in(const Words& words, const std::string_view (&known)[N]) {
+  return !words.empty() && is_in(known, words.back());
+}
+Words without_fillers(Words words) {
+  std::erase_if(words, [](const std::string& word) { return is_in(kFillers, word); });
+  return words;
+}
+
+/// Names of two columns that pandas would call X and X.1.
+bool is_repeated(const Words& a, const Words& b) {
+  Words again = a;
+  again.emplace_back("1");
+  return a == b || again == b;
+}
+
+/// Whether names say the same but for words of the two ends: from_user and to_user_id.
+bool are_ends(const Words& source, const Words& target) {
+  const Words a = without_fillers(source), b = without_fillers(target);
+  if (is_repeated(source, target) || is_repeated(target, source)) return true;
+  if (a.size() != b.size()) return false;
+  const auto is_end = [](const std::string& word) {
+    constexpr std::string_view more[] = {"x",     "y",     "orig", "caller", "callee",
+                                         "payer", "payee", "von",  "nach"};
+    return is_in(more, word) || std::any_of(std::begin(kEnds), std::end(kEnds), [&](const Ends& ends) {
+             return word == ends.source || word == ends.target;
+           });
+  };
+  size_t differing = 0;
+  for (size_t k = 0; k < a.size(); ++k) {
+    if (a[k] == b[k]) continue;
+    if (!is_end(a[k]) || !is_end(b[k])) return false;
+    ++differing;
+  }
+  return differing <= 1;
+}
+
+/// The column with the type of an end: src_type of src_id, node1_type of node1; -1: none.
+int64_t type_column(const std::vector<Words>& words, int64_t end) {
+  const Words name = without_fillers(words[static_cast<size_t>(end)]);
+  for (size_t k = 0; k < words.size() && !name.empty(); ++k) {
+    Words other = without_fillers(words[k]);
+    if (std::erase_if(other, [](const auto& word) { return word == "type" || word == "kind"; }) == 1 &&
+        other == name)
+      return static_cast<int64_t>(k);
+  }
+  return -1;
+}
+
 template <size_t N>
 bool is_one_of(const Words& words, const std::string_view (&known)[N]) {
   std::string joined;
@@ -81,7 +144,7 @@ std::string_view group_in(std::string_view name) {
 /// Pairs of columns whose names differ in one word only, in which they are the ends of an edge.
 class EndPairs {
  public:
-  explicit EndPairs(const std::vector<Words>& words) {
+  explicit EndPairs(const std::vector<Words>& words) : words_(words) {
     for (size_t column = 0; column < words.size(); ++column)
       for (size_t place = 0; place < words[column].size(); ++place)
         for (size_t ends = 0; ends < std::size(kEnds); ++ends) {
@@ -91,14 +154,14 @@ class EndPairs {
         }
   }
   /// Sets source and target to the pair whose names have the fewest words, end with "id" and leave the least
-  /// doubt, and its rule. `none` if there are several such pairs. False if there is no pair. `alike`: names
-  /// that are used for much else count.
-  bool find_best(bool alike, EdgeColumns& found) const {
+  /// doubt, and its rule. `none` if several pairs may be the ends. False if there is no pair. Names that are
+  /// used for much else count for the columns in `rest`, and moments if `moments`.
+  bool find_best(const std::vector<int64_t>& rest, bool moments, EdgeColumns& found) const {
     const Key* best = nullptr;
     for (const auto& [key, columns] : columns_) {
-      if (columns.sources.empty() || columns.targets.empty()) continue;
+      if (!columns.complete() || (key.grade == kMoment && !moments)) continue;
       const bool certain = key.ends < kAlike;
-      if (!certain && (!alike || columns.sources[0] > columns.targets[0])) continue;
+      if (!certain && rest != std::vector{columns.sources[0], columns.targets[0]}) continue;
       if (best != nullptr && best->rank() == key.rank()) found.rule = EdgeColumns::Rule::none;  // a tie
       if (best != nullptr && best->rank() <= key.rank()) continue;
       best = &key;
@@ -109,51 +172,101 @@ class EndPairs {
       found.source = columns.sources[0];
       found.target = columns.targets[0];
     }
-    return best != nullptr;
+    if (best == nullptr) return false;
+    if (best->grade == kDescription && repeats()) found.rule = EdgeColumns::Rule::none;
+    for (const auto& [key, columns] : columns_)
+      if (columns.complete() && key.ends < kAlike && key.grade == best->grade && !explains(*best, key))
+        found.rule = EdgeColumns::Rule::none;
+    return true;
   }
 
  private:
+  enum Grade : uint8_t { kNode, kDescription, kMoment };
   struct Key {
+    Grade grade;
     size_t words;
     bool no_id;
     size_t ends;
     std::string others;  ///< the other words, with the place of this one
-    std::tuple<size_t, bool, size_t> rank() const { return {words, no_id, ends}; }
+    Words kind;          ///< those of them that say what the nodes are
+    std::tuple<Grade, size_t, bool, size_t> rank() const { return {grade, words, no_id, ends}; }
     bool operator<(const Key& o) const {
-      return std::tie(words, no_id, ends, others) < std::tie(o.words, o.no_id, o.ends, o.others);
+      return std::tie(grade, words, no_id, ends, others) <
+             std::tie(o.grade, o.words, o.no_id, o.ends, o.others);
     }
   };
   struct Columns {
     std::vector<int64_t> sources, targets;
+    bool complete() const { return !sources.empty() && !targets.empty(); }
   };
+  /// Whether a pair may be more about the nodes of the best one: from_user_city of from_user. Start and end
+  /// alone may be a time instead.
+  static bool explains(const Key& best, const Key& pair) {
+    const bool range = kEnds[best.ends].source == "start" || kEnds[best.ends].source == "from";
+    if (best.kind.empty() && best.no_id && range && !pair.no_id && !pair.kind.empty()) return false;
+    return std::all_of(best.kind.begin(), best.kind.end(), [&](const std::string& word) {
+      return std::find(pair.kind.begin(), pair.kind.end(), word) != pair.kind.end();
+    });
+  }
   void add(const Words& words, size_t place, size_t ends, size_t column,
            std::vector<int64_t> Columns::*list) {
-    Key key{words.size(), words.back() != "id", ends, {}};
+    Words kind = words;
+    kind.erase(kind.begin() + static_cast<int64_t>(place));
+    kind = without_fillers(std::move(kind));
+    const Grade grade = ends_in(kind, kMoments) ? kMoment : ends_in(kind, kDescribing) ? kDescription : kNode;
+    Key key{grade, words.size(), words.back() != "id", ends, {}, std::move(kind)};
     for (size_t k = 0; k < words.size(); ++k) key.others += (k == place ? std::string("?") : words[k]) + ' ';
     (columns_[key].*list).push_back(static_cast<int64_t>(column));
   }
 
+  /// Whether two columns have one name.
+  bool repeats() const {
+    const std::set<Words> names(words_.begin(), words_.end());
+    return names.size() < words_.size() || std::any_of(names.begin(), names.end(), [&](Words name) {
+             name.emplace_back("1");
+             return name.size() > 1 && names.contains(name);
+           });
+  }
+
   std::map<Key, Columns> columns_;
+  const std::vector<Words>& words_;
 };
 
 /// Sets source and target from the names, if they are certain.
-void find_ends(std::span<const std::string> names, const std::vector<Words>& words, EdgeColumns& found) {
+void find_ends(const std::vector<Words>& words, EdgeColumns& found) {
   std::vector<int64_t> rest;
   for (size_t k = 0; k < words.size(); ++k)
     if (words.size() == 2 || (!is_other(words[k], k) && static_cast<int64_t>(k) != found.weight &&
                               static_cast<int64_t>(k) != found.label))
       rest.push_back(static_cast<int64_t>(k));
-  if (EndPairs(words).find_best(rest.size() == 2, found)) {
-    found.two_kinds = group_in(names[static_cast<size_t>(found.source)]) !=
-                      group_in(names[static_cast<size_t>(found.target)]);
-    return;
-  }
-  if (rest.size() != 2) return;
+  constexpr std::string_view types[] = {"type", "kind"};
+  if (rest.size() > 2)
+    std::erase_if(rest, [&](int64_t column) {
+      const Words& name = words[static_cast<size_t>(column)];
+      return ends_in(name, kMoments) || ends_in(name, types);
+    });
+  if (EndPairs(words).find_best(rest, words.size() == 2, found) || rest.size() != 2) return;
   found.rule = EdgeColumns::Rule::rest;
   found.source = rest[0];
   found.target = rest[1];
-  const Words &a = words[static_cast<size_t>(rest[0])], &b = words[static_cast<size_t>(rest[1])];
-  found.two_kinds = a.size() > 1 && b.size() > 1 && a.back() == "id" && b.back() == "id" && a != b;
+}
+
+/// Sets what the names say of the kinds of source and target.
+void find_kinds(std::span<const std::string> names, const std::vector<Words>& words, EdgeColumns& found) {
+  if (found.rule == EdgeColumns::Rule::none || words.empty()) return;
+  const auto source = static_cast<size_t>(found.source), target = static_cast<size_t>(found.target);
+  const Words &a = words[source], &b = words[target];
+  found.unlike = !are_ends(a, b);
+  if (found.unlike) {
+    found.two_kinds = a.size() > 1 && b.size() > 1 && a.back() == "id" && b.back() == "id";
+    return;
+  }
+  found.source_type = type_column(words, found.source);
+  found.target_type = type_column(words, found.target);
+  const bool typed =
+      found.source_type >= 0 && found.target_type >= 0 && found.source_type != found.target_type;
+  if (!typed) found.source_type = found.target_type = -1;
+  found.two_kinds = typed || group_in(names[source]) != group_in(names[target]);
 }
 
 /// Applies the user's choices to what the names said.
@@ -165,7 +278,6 @@ void apply(const EdgeColumnNames& chosen, std::span<const std::string> names, in
     found.rule = EdgeColumns::Rule::chosen;
     found.source = chosen_column(chosen.source, names, columns, place);
     found.target = chosen_column(chosen.target, names, columns, place);
-    found.two_kinds = false;
     found.relation = -1;
   }
   std::vector<int64_t> used{found.source, found.target};
@@ -218,17 +330,28 @@ EdgeColumns edge_columns(std::span<const std::string> names, const EdgeColumnNam
     const std::string& name = names[static_cast<size_t>(k)];
     words.push_back(name.size() > kLongestName ? Words{name.substr(0, kLongestName)} : words_in(name));
     if (is_relation(words.back()) || name == ":TYPE") found.relation = k;
-    if (is_weight(words.back()) && chosen.weight.empty()) found.weight = k;
     if (words.back() == Words{"type"}) found.direction = k;
+    if (is_weight(words.back()) && chosen.weight.empty()) {
+      if (found.weight >= 0) found.other_weight = found.weight;
+      found.weight = k;
+    }
   }
   if (chosen.weighted()) found.weight = chosen_column(chosen.weight, names, columns, place);
   if (!chosen.label.empty()) found.label = chosen_column(chosen.label, names, columns, place);
   if (found.relation == found.label) found.relation = -1;  // what the user says they are
-  find_ends(names, words, found);
+  find_ends(words, found);
   apply(chosen, names, columns, place, found);
   for (const int64_t column : {found.source, found.target, found.weight, found.label})
     if (column == found.direction) found.direction = -1;
+  find_kinds(names, words, found);
   return found;
+}
+
+void expect_one_weight(const EdgeColumns& columns, std::span<const std::string> names,
+                       const std::string& place, std::string_view option) {
+  if (columns.other_weight < 0) return;
+  data_fail("{}: {} and {} may both be weights, expected {} to say which (or none)", place,
+            column_text(columns.other_weight, names), column_text(columns.weight, names), option);
 }
 
 EdgeColumns edge_columns(int64_t columns, const EdgeColumnNames& chosen, const std::string& place) {

@@ -30,7 +30,13 @@ struct EdgeColumns {
   int64_t label = -1;              ///< -1: none
   int64_t relation = -1;           ///< column whose name says that edges are of several kinds; -1: none
   int64_t direction = -1;  ///< column "Type", whose fields may say that edges are directed, or not; -1: none
-  /// True if the names say that sources and targets are different things: userId and movieId.
+  int64_t other_weight = -1;  ///< another column called weight, beside `weight`; -1: none
+  /// Columns of the types of the two ends: src_type beside src_id; both or neither. -1: none.
+  int64_t source_type = -1, target_type = -1;
+  /// True if the names of source and target differ in more than words for the two ends: user and item.
+  bool unlike = false;
+  /// True if the names say that sources and targets are different things: userId and movieId; or if there are
+  /// columns of their types. Also for chosen columns.
   bool two_kinds = false;
 
   /// "edges from Source to Target; weights from Weight; passed over: Id, Type", with "column 3" for columns
@@ -63,6 +69,10 @@ bool is_title(std::span<const std::string> first, std::span<const std::string> s
 
 /// Whether a field is a name that headers use: source, user_id, :START_ID(Person), label.
 bool is_common_name(const std::string& field);
+
+/// Throws DataError if two columns are called weight and none is chosen (`option`).
+void expect_one_weight(const EdgeColumns& columns, std::span<const std::string> names,
+                       const std::string& place, std::string_view option);
 
 /// Whether one of the fields is a column that the user chose by name.
 bool has_chosen_name(std::span<const std::string> fields, const EdgeColumnNames& chosen);

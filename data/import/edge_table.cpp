@@ -7,6 +7,7 @@
 #include <adjoint/data/import/split_table.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 #include <unordered_map>
@@ -58,8 +59,10 @@ EdgeTable::EdgeTable(const EdgeTableFile& table, const TableFiles& files, NodeTy
         "{}: {} columns, of which names make none source and target, expected source and target to say which "
         "(a name of the header, or a number from 1)",
         rows_.place(), rows_.columns());
-  find_relation(find({}));
+  expect_one_weight(columns_, rows_.names(), rows_.place(), "weight");
   graph_ = rows_.column(table_.graph);
+  find_types(types);
+  find_relation(find({}));
   const bool takes_all = table_.features == std::vector<std::string>{"all"} &&
                          std::ranges::find(rows_.names(), "all") == rows_.names().end();
   if (takes_all) table_.features.clear();
@@ -68,7 +71,8 @@ EdgeTable::EdgeTable(const EdgeTableFile& table, const TableFiles& files, NodeTy
     if (std::ranges::find(used, k) == used.end()) table_.features.push_back(choice_text(k));
   if (std::ranges::count(purposes(), columns_.direction) > 0) columns_.direction = -1;  // it has a purpose
   rows_.expect_distinct(purposes());
-  find_types(types);
+  rows_.expect_distinct({columns_.source_type, columns_.target_type, relation_, columns_.weight});
+  if (columns_.source_type >= 0) return;  // rows name the types
   for (const std::string& name : {type_.src, type_.dst}) {
     NodeTableFile alone;
     alone.type = name;
@@ -85,60 +89,78 @@ void EdgeTable::find_relation(const EdgeColumns& without_choice) {
 }
 
 void EdgeTable::read_ends(NodeTypes& types) {
-  NodeType &sources = types.at(type_.src), &targets = types.at(type_.dst);
-  const bool weighted = columns_.weight >= 0;
-  std::unordered_map<std::string, int32_t> numbers;  // of relations
+  const bool weighted = columns_.weight >= 0, typed = columns_.source_type >= 0;
+  std::array<NodeType*, 2> ends{};
+  if (!typed) ends = {&types.at(type_.src), &types.at(type_.dst)};
+  const std::array listed{typed ? 0 : ends[0]->size(), typed ? 0 : ends[1]->size()};
+  std::unordered_map<std::string, int32_t> numbers;  // of kinds, by the fields that say them
+  std::vector<std::array<NodeType*, 2>> types_of;    // by kind
   TextSource& source = rows_.source();
   const auto fail_missing = [&](std::string_view field, int64_t line, int64_t column) {
     source.fail(line, "\"{}\" in {}, expected {} (missing-ids: drop passes over such lines)", excerpt(field),
                 column_text(column, rows_.names()),
-                column == relation_ ? "the name of a type of edges" : "the id of a node");
+                column == relation_                                      ? "the name of a type of edges"
+                : column == columns_.source || column == columns_.target ? "the id of a node"
+                                                                         : "the name of a type of nodes");
   };
-  const auto add = [&](NodeType& nodes, std::string_view id, std::string_view graph, int64_t line) {
-    if (graph_ < 0) return nodes.add(id, source, line);
-    const std::string joined = NodeType::joined(graph, id);
-    return nodes.add(joined, source, line);
+  const auto add = [&](size_t end, std::string_view id, std::string_view graph, int64_t line) {
+    const std::string joined = graph_ < 0 ? "" : NodeType::joined(graph, id);
+    const int32_t node = ends[end]->add(graph_ < 0 ? id : joined, source, line);
+    if (doubtful_[end] && node >= listed[end]) fail_doubtful(end, id, line);
+    return node;
   };
-  rows_.read(
-      {columns_.source, columns_.target, relation_, columns_.weight, graph_, columns_.direction},
-      [&](const RowFields& block) {
-        if (std::ssize(src_) + std::ssize(block.lines) > ImportedEdges::kMost)
-          source.fail(block.lines.back(), "expected at most {} edges, found more", ImportedEdges::kMost);
-        for (size_t k = 0; k < block.lines.size(); ++k) {
-          const std::string_view* field = block.fields.data() + 6 * k;
-          const int64_t line = block.lines[k];
-          bool dropped = false;
-          for (const auto& [slot, column] :
-               {std::pair{0, columns_.source}, {1, columns_.target}, {2, relation_}}) {
-            if (column < 0 || !is_missing_id(field[slot])) continue;
-            if (table_.missing_ids == MissingIds::keep && !field[slot].empty()) continue;
-            if (table_.missing_ids != MissingIds::drop) fail_missing(field[slot], line, column);
-            dropped = true;
-          }
-          dropped_ += dropped;
-          directions_.count(field[5]);
-          src_.push_back(dropped ? -1 : add(sources, field[0], field[4], line));
-          dst_.push_back(dropped ? -1 : add(targets, field[1], field[4], line));
-          if (relation_ >= 0) {
-            if (!dropped) {
-              const auto [entry, is_new] =
-                  numbers.try_emplace(std::string(field[2]), static_cast<int32_t>(relation_names_.size()));
-              if (is_new) source.expect_utf8(line, field[2]);
-              if (is_new) relation_names_.emplace_back(field[2]);
-              relations_.push_back(entry->second);
-            } else {
-              relations_.push_back(-1);
-            }
-          }
-          if (!weighted) continue;
-          const std::optional<float> weight = rows_.head().number_in(field[3]);
-          if (!weight && !dropped)
-            source.fail(line, "\"{}\" in {}, expected a weight, finite and within float32{}",
-                        excerpt(field[3]), column_text(columns_.weight, rows_.names()),
-                        rows_.head().decimal_hint(field[3]));
-          weights_.push_back(weight.value_or(1.0f));
-        }
-      });
+  const auto kind_in = [&](const std::string_view* field, int64_t line) {
+    std::string key(field[2]);
+    if (typed) key.append(1, '\0').append(field[5]).append(1, '\0').append(field[6]);
+    const auto [entry, is_new] = numbers.try_emplace(std::move(key), static_cast<int32_t>(kinds_.size()));
+    if (!is_new) return entry->second;
+    EdgeType kind = type_;
+    for (const size_t slot : {2, 5, 6}) source.expect_utf8(line, field[slot]);
+    if (relation_ >= 0) kind.name = field[2];
+    if (typed) kind.src = type_called(field[5], types);
+    if (typed) kind.dst = type_called(field[6], types);
+    entry->second = static_cast<int32_t>(std::ranges::find(kinds_, kind) - kinds_.begin());
+    if (entry->second == std::ssize(kinds_)) {
+      types_of.push_back({&types.at(kind.src), &types.at(kind.dst)});
+      kinds_.push_back(std::move(kind));
+    }
+    return entry->second;
+  };
+  rows_.read({columns_.source, columns_.target, relation_, columns_.weight, graph_, columns_.source_type,
+              columns_.target_type, columns_.direction},
+             [&](const RowFields& block) {
+               if (std::ssize(src_) + std::ssize(block.lines) > ImportedEdges::kMost)
+                 source.fail(block.lines.back(), "expected at most {} edges, found more",
+                             ImportedEdges::kMost);
+               for (size_t k = 0; k < block.lines.size(); ++k) {
+                 const std::string_view* field = block.fields.data() + 8 * k;
+                 const int64_t line = block.lines[k];
+                 bool dropped = false;
+                 for (const auto& [slot, column] : {std::pair{0, columns_.source},
+                                                    {1, columns_.target},
+                                                    {2, relation_},
+                                                    {5, columns_.source_type},
+                                                    {6, columns_.target_type}}) {
+                   if (column < 0 || !is_missing_id(field[slot])) continue;
+                   if (table_.missing_ids == MissingIds::keep && !field[slot].empty()) continue;
+                   if (table_.missing_ids != MissingIds::drop) fail_missing(field[slot], line, column);
+                   dropped = true;
+                 }
+                 dropped_ += dropped;
+                 directions_.count(field[7]);
+                 if (has_kinds()) kind_of_.push_back(dropped ? -1 : kind_in(field, line));
+                 if (typed && !dropped) ends = types_of[static_cast<size_t>(kind_of_.back())];
+                 src_.push_back(dropped ? -1 : add(0, field[0], field[4], line));
+                 dst_.push_back(dropped ? -1 : add(1, field[1], field[4], line));
+                 if (!weighted) continue;
+                 const std::optional<float> weight = rows_.head().number_in(field[3]);
+                 if (!weight && !dropped)
+                   source.fail(line, "\"{}\" in {}, expected a weight, finite and within float32{}",
+                               excerpt(field[3]), column_text(columns_.weight, rows_.names()),
+                               rows_.head().decimal_hint(field[3]));
+                 weights_.push_back(weight.value_or(1.0f));
+               }
+             });
   if (dropped_ == std::ssize(src_)) source.fail(0, "no line with both ids, expected some");
   if (directions_.differ() && table_.relation.empty() && columns_.rule != EdgeColumns::Rule::chosen)
     source.fail(0,
@@ -146,6 +168,7 @@ void EdgeTable::read_ends(NodeTypes& types) {
                 "(relation {0} makes two types of edges, relation none takes all as one)",
                 excerpt(column_name(columns_.direction, rows_.names())), directions_.directed,
                 directions_.undirected);
+  note_bare(types);
 }
 
 std::string EdgeTable::choice_text(int64_t column) const {
@@ -159,6 +182,8 @@ std::vector<int64_t> EdgeTable::purposes() const {
   for (const std::string& attribute : table_.features) columns.push_back(rows_.column(attribute));
   for (const std::string* column : {&table_.label, &table_.time, &table_.split})
     columns.push_back(rows_.column(*column));
+  for (const int64_t column : {columns_.source_type, columns_.target_type})  // which may be attributes, too
+    if (std::ranges::find(columns, column) == columns.end()) columns.push_back(column);
   return columns;
 }
 
@@ -166,15 +191,24 @@ bool EdgeTable::is_labelled() const { return !table_.label.empty() && table_.lab
 
 std::string EdgeTable::note() const {
   const auto name = [&](int64_t column) { return excerpt(column_name(column, rows_.names())); };
+  const bool typed = columns_.source_type >= 0;
   std::string note =
-      rows_.note() + fmt::format("; edges from {} ({}) to {} ({})", name(columns_.source), excerpt(type_.src),
-                                 name(columns_.target), excerpt(type_.dst));
+      rows_.note() + fmt::format("; edges from {} ({}) to {} ({})", name(columns_.source),
+                                 typed ? "types from " + name(columns_.source_type) : excerpt(type_.src),
+                                 name(columns_.target),
+                                 typed ? "types from " + name(columns_.target_type) : excerpt(type_.dst));
+  std::vector<std::string> relations;
+  for (const EdgeType& kind : kinds_)
+    if (std::ranges::find(relations, kind.name) == relations.end()) relations.push_back(kind.name);
   if (relation_ >= 0)
-    note +=
-        fmt::format("; {} type{} from {}: {}", relation_names_.size(), relation_names_.size() == 1 ? "" : "s",
-                    name(relation_), detail::listed(relation_names_, 5));
+    note += fmt::format("; {} type{} from {}: {}", relations.size(), relations.size() == 1 ? "" : "s",
+                        name(relation_), detail::listed(relations, 5));
   else
     note += fmt::format(" as \"{}\"", excerpt(type_.name));
+  if (!bare_.empty())
+    note += fmt::format(
+        "; without a table of nodes: {}{}", detail::listed(bare_, 5),
+        table_.type.src.empty() && !typed ? " (the type of edges, SOURCE:NAME:TARGET, says which)" : "");
   if (columns_.weight >= 0) note += "; weights from " + name(columns_.weight);
   if (dropped_ > 0)
     note += fmt::format("; {} line{} without an id dropped", dropped_, dropped_ == 1 ? "" : "s");
@@ -227,14 +261,14 @@ std::vector<EdgeTable::Part> EdgeTable::parts(const HeteroGraph::NodeCounts& cou
                                               std::vector<std::string>& notes) {
   notes.push_back(note());
   const ItemTable items = row_items(notes);
-  std::vector<std::vector<int32_t>> rows(relation_ >= 0 ? relation_names_.size() : 1);
+  const std::vector<EdgeType> kinds = has_kinds() ? kinds_ : std::vector{type_};
+  std::vector<std::vector<int32_t>> rows(kinds.size());
   for (size_t k = 0; k < src_.size(); ++k)
     if (src_[k] >= 0)
-      rows[relation_ >= 0 ? static_cast<size_t>(relations_[k]) : 0].push_back(static_cast<int32_t>(k));
+      rows[has_kinds() ? static_cast<size_t>(kind_of_[k]) : 0].push_back(static_cast<int32_t>(k));
   std::vector<Part> parts;
   for (size_t r = 0; r < rows.size(); ++r) {
-    EdgeType type = type_;
-    if (relation_ >= 0) type.name = relation_names_[r];
+    const EdgeType& type = kinds[r];
     parts.push_back(part(type, rows[r], items, counts));
     if (draws_splits())
       notes.push_back(fmt::format("{} of \"{}\"", files_.split->note(parts.back().items.splits, "edges"),

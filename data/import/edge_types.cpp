@@ -24,11 +24,9 @@ bool is_same_kind(const std::string& type, const std::string& word) {
   return name == word || name == word + "s" || name + "s" == word;
 }
 
-/// "Person" of ":START_ID(Person)"; or empty.
-std::string neo4j_group(const std::string& name) {
-  const size_t begin = name.find('(');
-  if (name.find("_ID(") == std::string::npos || !name.ends_with(')')) return "";
-  return name.substr(begin + 1, name.size() - begin - 2);
+bool has_number_id(const std::vector<std::string>& row, int64_t column) {
+  const auto k = static_cast<size_t>(column);
+  return k < row.size() && integer_id(row[k]) && !is_code(row[k]);
 }
 
 }  // namespace
@@ -68,29 +66,107 @@ std::vector<std::string> EdgeTable::types_named(int64_t column, const NodeTypes&
   return found;
 }
 
-void EdgeTable::find_types(const NodeTypes& types) {
-  type_ = table_.type;
-  if (type_.name.empty()) type_.name = table_name(table_.path);
+std::string EdgeTable::type_with(const std::string& group, int64_t column, const NodeTypes& types) const {
+  std::vector<std::string> having, alike, groups, tables;
+  for (const auto& [type, nodes] : types) {
+    if (!nodes.has_table()) continue;
+    tables.push_back(type);
+    const std::string declared = nodes.group();
+    if (!declared.empty()) groups.push_back(declared);
+    if (declared == group) having.push_back(type);
+    if (declared.empty() && is_same_kind(type, lower(group))) alike.push_back(type);
+  }
+  if (having.empty()) having = alike;
+  if (having.size() == 1) return having[0];
+  if (having.empty() && groups.empty()) return group;
+  data_fail("{}: {} has ids of the group \"{}\", which {}, expected the type of edges, as {}:{}:{}",
+            rows_.place(), column_text(column, rows_.names()), excerpt(group),
+            having.empty() ? "no table of nodes has (" + detail::listed(groups, 5) + ")"
+                           : "several tables of nodes have (" + detail::listed(having, 5) + ")",
+            tables.front(), type_.name, tables.back());
+}
+
+std::string EdgeTable::type_choice(size_t end, const std::string& type, const std::string& other) const {
+  return fmt::format("the type of edges: {}:{}:{}, or {}:{}:{} if they are of one kind (--edges TYPE=FILE)",
+                     excerpt(end == 0 ? type : other), excerpt(type_.name), excerpt(end == 0 ? other : type),
+                     excerpt(other), excerpt(type_.name), excerpt(other));
+}
+
+void EdgeTable::fail_doubtful(size_t end, std::string_view id, int64_t line) {
+  const int64_t column = end == 0 ? columns_.source : columns_.target;
+  rows_.source().fail(line, "\"{}\" in {} is no node of \"{}\", expected {}", excerpt(id),
+                      column_text(column, rows_.names()), excerpt(type_.src),
+                      type_choice(end, kind_words(column_name(column, rows_.names())).back(), type_.src));
+}
+
+std::string EdgeTable::find_type(size_t end, const NodeTypes& types) {
+  const int64_t column = end == 0 ? columns_.source : columns_.target;
+  const int64_t other = end == 0 ? columns_.target : columns_.source;
+  const std::string name = rows_.has_header() ? column_name(column, rows_.names()) : "";
+  if (const std::string group = neo4j_group(name); !group.empty()) return type_with(group, column, types);
+  const std::vector<std::string> found = types_named(column, types), words = kind_words(name),
+                                 beside = types_named(other, types);
+  if (found.size() == 1) return found[0];
   std::vector<std::string> declared;
   for (const auto& [type, nodes] : types)
     if (nodes.is_declared()) declared.push_back(type);
-  const auto find = [&](int64_t column, int64_t other, const std::string& chosen) {
-    if (!chosen.empty()) return chosen;
-    const std::string name = rows_.has_header() ? column_name(column, rows_.names()) : "";
-    if (const std::string group = neo4j_group(name); !group.empty()) return group;
-    const std::vector<std::string> found = types_named(column, types), words = kind_words(name);
-    if (found.size() == 1) return found[0];
-    if (declared.size() == 1 && !columns_.two_kinds) return declared[0];
-    // Nodes without a table, beside those of one.
-    const bool alone = found.empty() && (declared.empty() || types_named(other, types).size() == 1);
-    if (columns_.two_kinds && alone && !words.empty()) return words.back();
-    if (declared.empty()) return std::string("node");
-    data_fail("{}: {} may be ids of any type of nodes ({}), expected the type of edges, as {}:{}:{}",
-              rows_.place(), column_text(column, rows_.names()), detail::listed(declared, 5),
-              declared.front(), type_.name, declared.back());
-  };
-  type_.src = find(columns_.source, columns_.target, table_.type.src);
-  type_.dst = find(columns_.target, columns_.source, table_.type.dst);
+  // Nodes without a table, beside those of one.
+  const bool alone = found.empty() && (declared.empty() || beside.size() == 1);
+  if (columns_.two_kinds && alone && !words.empty()) return words.back();
+  if (columns_.unlike && !columns_.two_kinds && declared.size() < 2 && graph_ < 0 && !words.empty()) {
+    const std::vector<std::string> others = kind_words(column_name(other, rows_.names()));
+    doubtful_[end] = words != others && !beside.empty();
+    // Equal names are one node; equal numbers of "user" and "item" need not be.
+    const bool numbers = has_number_id(rows_.first_row(), column) && has_number_id(rows_.first_row(), other);
+    const std::string second = !declared.empty() ? declared[0] : others.empty() ? "node" : others.back();
+    if (numbers && words != others)
+      data_fail("{}: {} and {} may be ids of two kinds of nodes, expected {}", rows_.place(),
+                column_text(columns_.source, rows_.names()), column_text(columns_.target, rows_.names()),
+                type_choice(end, words.back(), second));
+  }
+  if (declared.size() == 1 && !columns_.two_kinds) return declared[0];
+  if (declared.empty()) return "node";
+  data_fail("{}: {} may be ids of any type of nodes ({}), expected the type of edges, as {}:{}:{}",
+            rows_.place(), column_text(column, rows_.names()), detail::listed(declared, 5), declared.front(),
+            type_.name, declared.back());
+}
+
+void EdgeTable::find_types(const NodeTypes& types) {
+  type_ = table_.type;
+  if (type_.name.empty()) type_.name = table_name(table_.path);
+  const bool typed = columns_.source_type >= 0;
+  if (typed && type_.src.empty() && graph_ < 0) return;  // rows name them
+  columns_.source_type = columns_.target_type = -1;
+  if (typed) columns_.two_kinds = false;  // as the user says, or in many graphs
+  if (type_.src.empty()) type_.src = find_type(0, types);
+  if (type_.dst.empty()) type_.dst = find_type(1, types);
+}
+
+const std::string& EdgeTable::type_called(std::string_view field, NodeTypes& types) const {
+  if (const auto type = types.find(field); type != types.end()) return type->first;
+  for (const auto& [type, nodes] : types)
+    if (nodes.has_table() && (is_same_kind(type, lower(field)) || nodes.group() == field)) return type;
+  NodeTableFile alone;
+  alone.type = field;
+  alone.ids = NodeIds::Kind::names;  // some of a type may be numbers
+  return types.try_emplace(alone.type, alone, files_).first->first;
+}
+
+void EdgeTable::note_bare(const NodeTypes& types) {
+  std::vector<std::string> tables, found;
+  for (const auto& [type, nodes] : types)
+    if (nodes.has_table()) tables.push_back(type);
+  for (const EdgeType& kind : has_kinds() ? kinds_ : std::vector{type_})
+    for (const std::string& type : {kind.src, kind.dst})
+      (types.at(type).has_table() ? found : bare_).push_back(type);
+  std::sort(bare_.begin(), bare_.end());
+  bare_.erase(std::unique(bare_.begin(), bare_.end()), bare_.end());
+  if (tables.empty()) bare_.clear();
+  if (columns_.source_type >= 0 && !tables.empty() && found.empty())
+    data_fail(
+        "{}: types {} in {}, of which no table of nodes is ({}), expected the type of edges, as {}:{}:{}",
+        rows_.place(), detail::listed(bare_, 5), column_text(columns_.source_type, rows_.names()),
+        detail::listed(tables, 5), tables.front(), type_.name, tables.back());
 }
 
 }  // namespace adj

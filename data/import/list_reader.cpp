@@ -357,12 +357,17 @@ void expect_one_kind(const std::string& path, const ListLayout& layout) {
   const std::span<const std::string> names = layout.names(!layout.commented);
   const auto name = [&](int64_t column) { return excerpt(names[static_cast<size_t>(column)]); };
   const std::string place = fmt::format("{}:{}", excerpt(path), layout.head.format.first_line);
+  expect_one_weight(columns, names, place, "--weight");
+  if (columns.rule == EdgeColumns::Rule::chosen) return;  // all as one
   const std::string choice =
       fmt::format("(--source \"{}\" --target \"{}\" takes all as one; convert tables keeps the kinds)",
                   name(columns.source), name(columns.target));
   if (columns.relation >= 0)
     data_fail("{}: column \"{}\" says that edges are of several kinds, expected one kind {}", place,
               name(columns.relation), choice);
+  if (columns.source_type >= 0)
+    data_fail("{}: columns \"{}\" and \"{}\" say that nodes are of several kinds, expected one kind {}",
+              place, name(columns.source_type), name(columns.target_type), choice);
   // Equal names are nodes of one kind; equal numbers of "user" and "item" need not be.
   const bool numbers = columns.rule == EdgeColumns::Rule::rest && layout.kind == NodeIds::Kind::integers &&
                        name(columns.source) != name(columns.target);

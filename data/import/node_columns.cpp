@@ -61,8 +61,12 @@ std::string column_text(int64_t column, std::span<const std::string> names) {
 
 int64_t chosen_column(const std::string& choice, std::span<const std::string> names, int64_t columns,
                       const std::string& place) {
-  for (size_t k = 0; k < names.size(); ++k)
-    if (names[k] == choice) return static_cast<int64_t>(k);
+  if (const auto first = std::find(names.begin(), names.end(), choice); first != names.end()) {
+    if (std::find(first + 1, names.end(), choice) != names.end())
+      data_fail("{}: {} columns called \"{}\", expected a number from 1 to {} to say which", place,
+                std::count(first, names.end(), choice), excerpt(choice), columns);
+    return first - names.begin();
+  }
   const std::optional<int64_t> number = integer_in(choice);
   if (number && *number >= 1 && *number <= columns) return *number - 1;
   constexpr size_t kShown = 20;
@@ -151,7 +155,12 @@ NodeColumns node_columns(std::span<const std::string> names, int64_t columns, co
       found.masks[static_cast<size_t>(part)] = static_cast<int64_t>(k);
       others.push_back(static_cast<int64_t>(k));
     }
-  if (std::find(found.masks.begin(), found.masks.end(), -1) != found.masks.end()) found.masks.fill(-1);
+  constexpr const char* kMasks[] = {"train_mask", "val_mask", "test_mask"};
+  for (size_t part = std::size(kMasks); part-- > 0;)
+    if (found.masks[part] < 0) found.missing_mask = kMasks[part];
+  for (const int64_t mask : found.masks)
+    if (mask >= 0 && !found.missing_mask.empty()) found.lone_masks.push_back(column_name(mask, names));
+  if (!found.missing_mask.empty()) found.masks.fill(-1);
   // A data frame's index beside ids.
   if (!names.empty() && names[0].empty() && found.id > 0) others.push_back(0);
   for (int64_t k = 0; k < columns; ++k)

@@ -27,6 +27,9 @@ struct NodeColumns {
   std::vector<int64_t> features;  ///< as chosen, else ascending
   /// train_mask, val_mask and test_mask, no features unless they are chosen; -1: not all of them are there.
   std::array<int64_t, 3> masks{-1, -1, -1};
+  /// Names of those that are there, if not all are, and of the first that is not.
+  std::vector<std::string> lone_masks = {};
+  std::string missing_mask = {};
   bool has_masks() const { return masks[0] >= 0; }  ///< all three
 };
 

@@ -37,7 +37,7 @@ Tensor read_part(NodeRows& rows, const Tensor& y, std::vector<uint8_t>& seen,
 }
 
 /// The parts that columns of true and false, or 1 and 0, select.
-Split read_masks(NodeRows& rows, const Tensor& y) {
+Split read_masks(NodeRows& rows, const NodeIds& ids, const Tensor& y) {
   constexpr size_t kParts = 3;
   const std::array<int64_t, kParts> masks = rows.columns().masks;
   rows.read_columns({masks.begin(), masks.end()});
@@ -70,7 +70,11 @@ Split read_masks(NodeRows& rows, const Tensor& y) {
         }
         if (count > 1) source.fail(part.lines[k], "a node in {} parts of the split, expected one", count);
         if (count > 0 && y && !detail::is_labelled(y, node))
-          source.fail(part.lines[k], "a node without a label in a part of the split");
+          source.fail(
+              part.lines[k],
+              "'{}', a node without a label, is in a part of the split, expected a label, or false in "
+              "the masks (--without LIST passes over them)",
+              excerpt(ids.text(node)));
       },
       [](const RowBlock&) {});
   for (size_t slot = 0; slot < kParts; ++slot) {
@@ -244,6 +248,9 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
     if (columns.label >= 0 && labels.empty()) labels = files.features;
     const std::vector<int64_t>& features = columns.features;
     masks = columns.has_masks() && !chosen;
+    if (!columns.lone_masks.empty() && !chosen)
+      notes.push_back(fmt::format("{}: no split by {}, as there is no {}", excerpt(files.features),
+                                  detail::listed(columns.lone_masks, 3), columns.missing_mask));
     rows.read_columns(features);
     if (features.empty() && labels != files.features) {
       if (files.columns.without.empty())
@@ -271,7 +278,7 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
               excerpt(files.features));
   if (masks) {
     NodeRows rows = open(files.features, files.features_by_row, false, true);
-    data.splits = {read_masks(rows, data.y)};
+    data.splits = {read_masks(rows, ids, data.y)};
     notes.push_back(
         fmt::format("{}: split by its columns of masks: {} nodes to train, {} to validate, {} to test",
                     excerpt(files.features), data.splits[0].train.numel(), data.splits[0].val.numel(),

@@ -17,6 +17,16 @@ Graph without_edges(int64_t nodes) {
 
 }  // namespace
 
+std::string neo4j_group(const std::string& name) {
+  const size_t begin = name.find('(');
+  const bool is_id = name.find("_ID(") != std::string::npos || name.find(":ID(") != std::string::npos;
+  return is_id && name.ends_with(')') ? name.substr(begin + 1, name.size() - begin - 2) : "";
+}
+
+std::string NodeType::group() const {
+  return rows_ && rows_->has_header() ? neo4j_group(column_name(columns_.id, rows_->names())) : "";
+}
+
 NodeType::NodeType(const NodeTableFile& table, const TableFiles& files, bool joined)
     : table_(table), files_(files), joined_(joined) {
   chosen_ids_ = table_.ids.has_value();
@@ -82,11 +92,13 @@ void NodeType::read_ids() {
   ids_.emplace(*table_.ids);
   TextSource& source = rows_->source();
   const std::string column = column_text(columns_.id, rows_->names());
+  const bool keeps_missing = std::ranges::any_of(
+      files_.edges, [](const EdgeTableFile& edges) { return edges.missing_ids == MissingIds::keep; });
   rows_->read({columns_.id, joined_ ? graph_ : -1}, [&](const RowFields& block) {
     std::string both;
     for (size_t k = 0; k < block.lines.size(); ++k) {
       std::string_view id = block.fields[2 * k];
-      if (is_missing_id(id))
+      if (is_missing_id(id) && (id.empty() || !keeps_missing))
         source.fail(block.lines[k], "\"{}\" in {}, expected the id of a node", excerpt(id), column);
       source.expect_utf8(block.lines[k], id);
       if (joined_) id = both = joined(block.fields[2 * k + 1], id);
@@ -149,7 +161,8 @@ void NodeType::read_table(ItemTable& items, std::vector<std::string>& notes) {
                                 size() - listed_ > 4 ? ", …" : ""));
   }
   if (graph_ >= 0 && size() > listed_)
-    data_fail("{}: nodes without a row, expected one for each, as it says the graph", excerpt(table_.path));
+    data_fail("{}: nodes without a row, first \"{}\", expected one for each, as it says the graph",
+              excerpt(table_.path), excerpt(id(listed_)));
   const bool plain = columns_.features.empty() && columns_.label < 0;
   if (plain && table_.split.empty()) {
     rows_->read({columns_.id}, [](const RowFields&) {});

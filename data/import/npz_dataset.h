@@ -3,6 +3,7 @@
 #include <adjoint/data/dataset.h>
 
 #include <string>
+#include <vector>
 
 namespace adj {
 
@@ -31,7 +32,7 @@ namespace adj {
 ///
 /// Throws DataError naming file and array: an unknown layout, an array that is missing or of another shape or
 /// type, an index out of range, a non-finite number, masks that overlap or select nothing, and all errors of
-/// NpzReader.
-Dataset import_npz(const std::string& path);
+/// NpzReader. `notes`: classes that no node has, as of labels 10, 20 and 30.
+Dataset import_npz(const std::string& path, std::vector<std::string>* notes = nullptr);
 
 }  // namespace adj

@@ -2,6 +2,7 @@
 #include <adjoint/data/import/detail/yaml_file.h>
 #include <adjoint/data/import/typed_tables.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/ranges.h>
@@ -26,7 +27,7 @@ class DescriptionReader {
       else if (key == "edges")
         read_edges(entry.second, files);
       else if (key == "graphs")
-        set_entries(entry.second, node_entries(), files.graphs.emplace());
+        set_entries(entry.second, node_entries(), files.graphs.emplace(), set_graph_entry);
       else if (!set_text(key, entry.second, files))
         file_.fail(entry.first.Mark(), "\"{}\", expected {}", key, kKnown);
     }
@@ -42,30 +43,19 @@ class DescriptionReader {
     return node.Scalar();
   }
 
+  /// Of all tables.
   bool set_text(const std::string& key, const YAML::Node& node, TableFiles& files) const {
-    const auto text = [&] { return text_in(node, key); };
     if (key == "name") {
-      files.name = text();
-    } else if (key == "separator") {
-      files.text.separator = Separator::parse(text());
-      if (!files.text.separator)
-        file_.fail(node.Mark(), "separator: expected 1 to {} bytes, without quotes and line ends",
-                   Separator::kLongest);
-    } else if (key == "decimal") {
-      if (text() != "point" && text() != "comma") file_.fail(node.Mark(), "decimal: expected point or comma");
-      files.text.decimal = text() == "comma" ? Decimal::comma : Decimal::point;
-    } else if (key == "encoding") {
-      if (!is_encoding(text())) file_.fail(node.Mark(), "encoding: iconv knows no \"{}\"", text());
-      files.text.input.encoding = text();
-    } else if (key == "comment") {
-      files.text.comment = text();
-    } else if (key == "header") {
-      if (text() != "true" && text() != "false" && text() != "auto")
-        file_.fail(node.Mark(), "header: expected true, false or auto");
-      files.header = text() == "auto" ? Header::find_out : text() == "true" ? Header::yes : Header::no;
-    } else {
-      return false;
+      files.name = text_in(node, key);
+      return true;
     }
+    constexpr std::string_view kKeys[] = {"separator", "decimal", "encoding", "comment", "header"};
+    if (std::ranges::find(kKeys, key) == std::end(kKeys)) return false;
+    NodeTableFile all;
+    all.text = files.text;
+    (void)set_entry(all, key, {text_in(node, key)}, fmt::format("{}: {}", file_.place(node.Mark()), key));
+    files.text = all.text;
+    files.header = all.header.value_or(files.header);
     return true;
   }
 
@@ -86,7 +76,12 @@ class DescriptionReader {
   }
 
   template <class Table>
-  void set_entries(const YAML::Node& node, const std::vector<std::string>& known, Table& table) const {
+  using Set = bool (*)(Table& table, std::string_view name, const std::vector<std::string>& values,
+                       const std::string& place);
+
+  template <class Table>
+  void set_entries(const YAML::Node& node, const std::vector<std::string>& known, Table& table,
+                   Set<Table> set = set_entry) const {
     if (node.IsScalar()) {
       table.path = node.Scalar();
     } else {
@@ -94,7 +89,7 @@ class DescriptionReader {
       for (const auto& entry : node) {
         const std::string key = text_in(entry.first, "a key");
         const std::string where = fmt::format("{}: {}", file_.place(entry.second.Mark()), key);
-        if (!set_entry(table, key, values_in(entry.second, key), where))
+        if (!set(table, key, values_in(entry.second, key), where))
           file_.fail(entry.first.Mark(), "\"{}\", expected {}", key, fmt::join(known, ", "));
       }
     }

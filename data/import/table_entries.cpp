@@ -76,6 +76,29 @@ void add_common(std::vector<Entry<Table>>& entries, const std::string& node_or_e
              values, {{"mean", Imputation::mean}, {"median", Imputation::median}, {"zero", Imputation::zero}},
              place);
        }});
+  entries.push_back({"separator", [](Table& table, const Values& values, const std::string& place) {
+                       table.text.separator = Separator::parse(single(values, place));
+                       if (!table.text.separator)
+                         data_fail("{}: expected 1 to {} bytes, without quotes and line ends", place,
+                                   Separator::kLongest);
+                     }});
+  entries.push_back({"decimal", [](Table& table, const Values& values, const std::string& place) {
+                       table.text.decimal = choice<Decimal>(
+                           values, {{"point", Decimal::point}, {"comma", Decimal::comma}}, place);
+                     }});
+  entries.push_back({"encoding", [](Table& table, const Values& values, const std::string& place) {
+                       if (!is_encoding(single(values, place)))
+                         data_fail("{}: iconv knows no \"{}\"", place, excerpt(values[0]));
+                       table.text.input.encoding = values[0];
+                     }});
+  entries.push_back({"comment", [](Table& table, const Values& values, const std::string& place) {
+                       table.text.comment = single(values, place);
+                     }});
+  entries.push_back({"header", [](Table& table, const Values& values, const std::string& place) {
+                       table.header = choice<Header>(
+                           values, {{"true", Header::yes}, {"false", Header::no}, {"auto", Header::find_out}},
+                           place);
+                     }});
 }
 
 std::vector<Entry<NodeTableFile>> all_entries(const NodeTableFile&) {
@@ -169,6 +192,18 @@ bool set_entry(NodeTableFile& table, std::string_view name, const Values& values
 
 bool set_entry(EdgeTableFile& table, std::string_view name, const Values& values, const std::string& place) {
   return set(table, name, values, place);
+}
+
+bool set_graph_entry(NodeTableFile& table, std::string_view name, const Values& values,
+                     const std::string& place) {
+  if (name != "task") return set(table, name, values, place);
+  table.task = choice<Task>(values,
+                            {{"graph_class", Task::node_class},
+                             {"graph_regression", Task::node_regression},
+                             {"node_class", Task::node_class},  // as it was called
+                             {"node_regression", Task::node_regression}},
+                            place);
+  return true;
 }
 
 Values node_entries() { return names_in(NodeTableFile()); }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <list>
 #include <memory>
 #include <numeric>
 
@@ -31,6 +32,25 @@ std::vector<std::string> TableFiles::paths() const {
 
 namespace {
 
+/// Edges that join the same two nodes in the same direction, and what the added reverses lack.
+void note_repeats(const std::string& path, const EdgeTable::Part& part, bool reverses,
+                  std::vector<std::string>& notes) {
+  const Csr& csr = part.edges.relation.csr();
+  const int64_t* const offsets = csr.offsets.data<int64_t>();
+  const int32_t* const sources = csr.indices.data<int32_t>();
+  int64_t count = 0;
+  for (int64_t i = 0; i < csr.rows; ++i)
+    for (int64_t e = offsets[i] + 1; e < offsets[i + 1]; ++e) count += sources[e] == sources[e - 1];
+  if (count > 0)
+    notes.push_back(
+        fmt::format("{}: {} of {} edges {} repeat another{}", excerpt(path), count, csr.indices.numel(),
+                    text_of(part.type),
+                    reverses ? "; where the table has both directions, undirected adds them again" : ""));
+  if (reverses && part.items.y)
+    notes.push_back(
+        fmt::format("{}: the added reverses of edges {} have no label", excerpt(path), text_of(part.type)));
+}
+
 class TableImport {
  public:
   TableImport(const TableFiles& files, std::vector<std::string>& notes) : files_(files), notes_(notes) {
@@ -40,13 +60,29 @@ class TableImport {
     for (const NodeTableFile& table : files_.nodes) {
       if (types_.contains(table.type))
         data_fail("two tables of nodes \"{}\", expected one for each type", excerpt(table.type));
-      types_.try_emplace(table.type, table, files_, joined);
+      types_.try_emplace(table.type, table, written_as(table), joined);
     }
-    for (const EdgeTableFile& table : files_.edges)
-      tables_.push_back(std::make_unique<EdgeTable>(table, files_, types_));
+    for (const EdgeTableFile& table : files_.edges) {
+      expect_graphs(table);
+      tables_.push_back(std::make_unique<EdgeTable>(table, written_as(table), types_));
+    }
   }
 
   NodeTypes& types() { return types_; }
+
+  /// All tables, as if they were written as this one.
+  const TableFiles& written_as(const ItemColumns& table) {
+    TableFiles& files = written_.emplace_back(files_);
+    TextFormat& text = files.text;
+    if (table.text.comment) text.comment = table.text.comment;
+    if (table.text.separator) text.separator = table.text.separator;
+    if (table.text.decimal) text.decimal = table.text.decimal;
+    if (!table.text.input.encoding.empty()) text.input.encoding = table.text.input.encoding;
+    files.header = table.header.value_or(files.header);
+    if (text.separator == Separator::comma && text.decimal == Decimal::comma)
+      data_fail("{}: separator: a comma, expected another one beside decimal: comma", excerpt(table.path));
+    return files;
+  }
 
   TypedDataset read() {
     for (auto& [name, type] : types_) type.read_ids();
@@ -60,24 +96,64 @@ class TableImport {
       data.nodes.emplace(name, type.items(notes_));
     }
     std::map<EdgeType, HeteroGraph::Edges> relations;
-    for (const auto& table : tables_)
+    for (size_t k = 0; k < tables_.size(); ++k) {
+      const auto& table = tables_[k];
+      const bool undirected = files_.edges[k].undirected;
       for (EdgeTable::Part& part : table->parts(counts, notes_)) {
+        note_repeats(table->path(), part, undirected && part.type.src == part.type.dst, notes_);
         if (relations.contains(part.type))
           data_fail("{}: edges of type {}, as another table, expected one for each type",
                     excerpt(table->path()), text_of(part.type));
         relations.emplace(part.type, std::move(part.edges));
         data.edges.emplace(part.type, std::move(part.items));
       }
+    }
     data.graph = HeteroGraph(std::move(counts), std::move(relations));
     return data;
   }
 
  private:
+  /// Where edges have no column of graphs that was chosen for all tables, nodes alone may have it.
+  void expect_graphs(const EdgeTableFile& table) {
+    if (table.graph.empty() || is_number(table.graph) || files_.nodes.empty()) return;
+    const TableFiles& files = written_as(table);
+    const TableRows rows(table.path, files.text, files.header,
+                         std::vector<std::string>{table.graph, table.columns.source, table.columns.target});
+    if (!rows.has_header() || std::ranges::find(rows.names(), table.graph) != rows.names().end()) return;
+    data_fail(
+        "{}: no column \"{}\", expected one with the graphs of edges, or, if ids of nodes are unique over "
+        "all "
+        "graphs, a choice for the nodes alone (--graph {}={})",
+        rows.place(), excerpt(table.graph), excerpt(files_.nodes[0].type), excerpt(table.graph));
+  }
+
   TableFiles files_;
+  std::list<TableFiles> written_;  // one a table, which refers to it
   std::vector<std::string>& notes_;
   NodeTypes types_;
   std::vector<std::unique_ptr<EdgeTable>> tables_;
 };
+
+/// Columns of the graphs' table that have no purpose, by their names.
+std::vector<std::string> pass_over_features(NodeTableFile& table, const TableFiles& files) {
+  if (table.path.empty()) return {};
+  std::vector<std::string> without = table.without, names;
+  for (const std::string* column : {&table.time, &table.split})
+    if (!column->empty()) without.push_back(*column);
+  std::vector<std::string> chosen = without;
+  chosen.insert(chosen.end(), {table.id, table.label});
+  const TableRows rows(table.path, files.text, files.header, chosen);
+  table.features.clear();
+  for (const int64_t column :
+       node_columns(rows.names(), rows.columns(), {table.id, table.label, {}, without}, false, rows.place())
+           .features) {
+    const std::string number = std::to_string(column + 1), name = column_name(column, rows.names());
+    const bool unique = rows.has_header() && std::ranges::count(rows.names(), name) == 1;
+    table.without.push_back(unique ? name : number);
+    names.push_back(name);
+  }
+  return names;
+}
 
 Task task_of_graphs(Task task) {
   if (task == Task::node_multilabel)
@@ -110,13 +186,16 @@ Dataset import_graph_tables(const TableFiles& files, std::vector<std::string>& n
 
   NodeTableFile table = files.graphs.value_or(NodeTableFile());
   if (table.type.empty()) table.type = "graphs";
-  NodeType graphs(table, files);
+  const TableFiles& written = import.written_as(table);
+  const std::vector<std::string> others = pass_over_features(table, written);
+  NodeType graphs(table, written);
   graphs.read_ids();
   const int64_t listed = graphs.size();
   const std::vector<int32_t> graph_of = import.types().begin()->second.read_graphs(graphs);
   if (listed > 0 && graphs.size() > listed)
-    data_fail("{}: {} graphs, of which {} have no row in {}, expected one for each",
-              excerpt(files.nodes[0].path), graphs.size(), graphs.size() - listed, excerpt(table.path));
+    data_fail("{}: {} graphs, of which {} have no row in {}, first \"{}\", expected one for each",
+              excerpt(files.nodes[0].path), graphs.size(), graphs.size() - listed, excerpt(table.path),
+              excerpt(graphs.id(listed)));
   std::vector<int32_t> order(graph_of.size());
   std::iota(order.begin(), order.end(), 0);
   const auto graph = [&](int32_t node) { return graph_of[static_cast<size_t>(node)]; };
@@ -135,9 +214,14 @@ Dataset import_graph_tables(const TableFiles& files, std::vector<std::string>& n
   else if (items.node_ids)
     for (const int64_t id : items.node_ids.to_vector<int64_t>())
       data.graph_names.push_back(std::to_string(id));
-  if (items.x)
-    notes.push_back(fmt::format("{}: features of graphs are not kept: {}", excerpt(table.path),
-                                fmt::join(items.feature_names, ", ")));
+  if (!others.empty())
+    notes.push_back(fmt::format("{}: passed over: {}, as graphs have no features{}", excerpt(table.path),
+                                adj::detail::listed(others, 10),
+                                items.y ? "" : " (label graphs=COLUMN: it is the label)"));
+  if (!items.y && table.task != Task::node_class)
+    data_fail(
+        "{}: no column of labels, expected one called label or class (--label graphs=COLUMN says which)",
+        excerpt(table.path));
   if (items.task != Task::none) {
     data.task = task_of_graphs(items.task);
     data.classes = items.classes;
@@ -146,6 +230,8 @@ Dataset import_graph_tables(const TableFiles& files, std::vector<std::string>& n
     data.unlabelled = items.unlabelled;
   }
   if (!items.splits.empty()) data.splits = items.splits;
+  if (files.split && data.splits.empty())
+    data_fail("no labels in any table, expected some for --split (--label graphs=COLUMN)");
   data.use_first_split();
   notes.push_back(fmt::format("{} graphs, numbered {}", graphs.size(),
                               listed > 0 ? "as in " + excerpt(table.path) : "by first appearance"));

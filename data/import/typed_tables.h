@@ -25,6 +25,8 @@ struct ItemColumns {
   std::string time = {};                                        ///< integers or dates
   std::string graph = {};             ///< for tables of many graphs: id of the graph
   std::optional<LikeFile> like = {};  ///< as NodeFiles
+  TextFormat text = {};               ///< of this table; what is absent is as in TableFiles
+  std::optional<Header> header = {};  ///< the same
 };
 
 /// Table of the nodes of one type.
@@ -74,6 +76,9 @@ bool set_entry(NodeTableFile& table, std::string_view name, const std::vector<st
                const std::string& place);
 bool set_entry(EdgeTableFile& table, std::string_view name, const std::vector<std::string>& values,
                const std::string& place);
+/// The same for a table of graphs, whose tasks are graph_class and graph_regression.
+bool set_graph_entry(NodeTableFile& table, std::string_view name, const std::vector<std::string>& values,
+                     const std::string& place);
 /// The names that set_entry() knows.
 std::vector<std::string> node_entries();
 std::vector<std::string> edge_entries();  ///< for an EdgeTableFile
@@ -92,10 +97,11 @@ TableFiles read_table_description(const std::string& path);
 
 /// Reads tables, plain or gzip, with separators, quotes and comments as import_edge_list(). Nodes are those
 /// of their table, in its order, then those that only edges name, which need `impute` if there is a table.
-/// Ends of edges are found as in edge lists; types of nodes that edges do not say are found by a Neo4j header
-/// (":START_ID(Person)"), by the names of columns (user_id is an id of "user" or "users"), or are the only
-/// type there is. `notes`: lines about all that was found, and what was passed over. Throws DataError naming
-/// file and line.
+/// Ends of edges are found as in edge lists; types of nodes that edges do not say are found by columns of
+/// types (src_type beside src_id), by a Neo4j header (":START_ID(Person)" means the table with
+/// ":ID(Person)"), by the names of columns (user_id is an id of "user" or "users"), or are the only type
+/// there is. Where ids may be of two kinds or of one, the types of edges must say it. `notes`: lines about
+/// all that was found, and what was passed over. Throws DataError naming file and line.
 TypedDataset import_tables(const TableFiles& files, std::vector<std::string>& notes);
 
 /// The same for many graphs of one type of nodes and edges: `graphs`, or ItemColumns::graph, is set. Ids of

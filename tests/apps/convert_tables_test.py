@@ -218,6 +218,103 @@ def test_guesses():
                "--label", "age", status=2), "which table, expected TYPE=COLUMN with a type of users, items")
 
 
+def types_in(path):
+    """Edges by their types of nodes and name, with the ids of their ends."""
+    with h5py.File(path) as f:
+        assert f.attrs["version"] == 2, path
+        ids = {}
+        for name, nodes in f["nodes"].items():
+            ids[nodes.attrs.get("name", name)] = (
+                names(nodes, "name") if "name" in nodes else nodes["id"][:].tolist() if "id" in nodes
+                else list(range(nodes.attrs["num_nodes"])))
+        return {(g.attrs["source"], g.attrs.get("name", name), g.attrs["target"]): [
+            (ids[g.attrs["source"]][a], ids[g.attrs["target"]][b]) for a, b in zip(g["src"][:], g["dst"][:])]
+            for name, g in f["edges"].items()}
+
+
+def test_kinds():
+    """Kinds of nodes that headers name are never one, whatever else is said."""
+    # Groups of Neo4j are those of the tables' ids.
+    write("actors.csv", "personId:ID(Person),age:int\n1,30\n2,40\n")
+    write("movies.csv", "movieId:ID(Movie),year:int\n1,1999\n2,2003\n")
+    write("roles.csv", ":START_ID(Person),:END_ID(Movie),:TYPE\n1,1,ACTED_IN\n2,1,ACTED_IN\n")
+    tables = ["--nodes", "actors.csv", "--nodes", "movies.csv"]
+    expect(run("convert", "tables", "t.h5", *tables, "--edges", "roles.csv"), "4 nodes and 2 directed edges")
+    assert types_in("t.h5") == {("actors", "ACTED_IN", "movies"): [(1, 1), (2, 1)]}
+    expect(refused("x.h5", *tables[:2], "--edges", "roles.csv"),
+           'roles.csv:1: column 2 (:END_ID(Movie)) has ids of the group "Movie", which no table of nodes has (Person)')
+    write("directors.csv", ":ID(Person),age:int\n3,50\n")
+    expect(refused("x.h5", *tables, "--nodes", "directors.csv", "--edges", "roles.csv"),
+           "which several tables of nodes have (actors, directors), expected the type of edges")
+    write("person.csv", "id,age\n1,30\n2,40\n")
+    expect(run("convert", "tables", "t.h5", "--nodes", "person.csv", "--edges", "roles.csv"), "without a table of nodes: Movie")
+    assert list(types_in("t.h5")) == [("person", "ACTED_IN", "Movie")]
+    # --source and --target say which columns, not what they mean.
+    write("views.csv", "user_id,movie_id,rating,ts\n1,1,5,100\n1,2,3,101\n")
+    chosen = ["--source", "user_id", "--target", "movie_id"]
+    for words in ([], chosen, [*chosen, "--weight", "rating", "--time", "ts"]):
+        run("convert", "tables", "t.h5", "--edges", "views.csv", *words)
+        assert types_in("t.h5") == {("user", "views", "movie"): [(1, 1), (1, 2)]}
+    write("user.csv", "user_id,age\n1,20\n")
+    expect(run("convert", "tables", "t.h5", "--nodes", "user.csv", "--edges", "views.csv", *chosen),
+           "without a table of nodes: movie (the type of edges, SOURCE:NAME:TARGET, says which)")
+    assert list(types_in("t.h5")) == [("user", "views", "movie")]
+    # A friend may be a user, which only the type of edges says.
+    write("friend.csv", "user_id,friend_id\n1,1\n")
+    run("convert", "tables", "t.h5", "--nodes", "user.csv", "--edges", "friend.csv")
+    assert list(types_in("t.h5")) == [("user", "friend", "friend")]
+    # Equal numbers of columns with other names may be different nodes.
+    write("wrote.csv", "author,paper\n1,1\n1,2\n")
+    write("paper.csv", "id,pages\n1,5\n2,6\n")
+    for words in ([], ["--source", "author", "--target", "paper"], ["--nodes", "paper.csv"]):
+        expect(refused("x.h5", "--edges", "wrote.csv", *words),
+               "wrote.csv:1: column 1 (author) and column 2 (paper) may be ids of two kinds of nodes, expected the type of "
+               "edges: author:wrote:paper, or paper:wrote:paper if they are of one kind (--edges TYPE=FILE)")
+    run("convert", "tables", "t.h5", "--edges", "author:writes:paper=wrote.csv", "--nodes", "paper.csv")
+    assert types_in("t.h5") == {("author", "writes", "paper"): [(1, 1), (1, 2)]}
+    write("named.csv", "author,paper\nann,p\np,p\n")
+    write("paper.csv", "id,pages\nann,5\np,6\n")
+    run("convert", "tables", "t.h5", "--edges", "named.csv", "--header", "yes")  # names are nodes of one kind
+    run("convert", "tables", "t.h5", "--edges", "named.csv", "--header", "yes", "--nodes", "paper.csv")
+    write("named.csv", "author,paper\np,p\nbob,p\n")
+    expect(refused("x.h5", "--edges", "named.csv", "--header", "yes", "--nodes", "paper.csv"),
+           'named.csv:3: "bob" in column 1 (author) is no node of "paper", expected the type of edges: author:named:paper, or')
+    write("caller.csv", "caller,callee\n1,2\n2,3\n")
+    run("convert", "tables", "t.h5", "--edges", "caller.csv", "--source", "caller", "--target", "callee")
+    with h5py.File("t.h5") as f:
+        assert f.attrs["num_nodes"] == 3
+    write("weights.csv", "src,dst,weight,weight\n1,2,3,4\n")
+    expect(refused("x.h5", "--edges", "weights.csv"), "may both be weights, expected weight to say which (or none)")
+
+
+def test_columns_of_types():
+    """Ends whose types are in columns."""
+    write("typed.csv", "src_type,src_id,rel,dst_type,dst_id\nuser,1,likes,item,1\nuser,2,likes,item,3\n"
+          "item,1,is in,gene/shop,1\nuser,1,likes,user,2\n")
+    text = run("convert", "tables", "t.h5", "--edges", "typed.csv")
+    expect(text, "3 types of nodes", "edges from src_id (types from src_type) to dst_id (types from dst_type)", "2 types from rel")
+    assert "passed over" not in text
+    wanted = {("user", "likes", "item"): [("1", "1"), ("2", "3")], ("item", "is in", "gene/shop"): [("1", "1")],
+              ("user", "likes", "user"): [("1", "2")]}
+    assert types_in("t.h5") == wanted, types_in("t.h5")
+    assert json.loads(run("inspect", "t.h5", "--json"))["problems"] == []
+    write("users.csv", "user_id,age\n1,20\n2,30\n")
+    expect(run("convert", "tables", "t.h5", "--edges", "typed.csv", "--nodes", "users.csv"), "without a table of nodes: gene/shop, item")
+    assert types_in("t.h5")["users", "likes", "item"] == [(1, "1"), (2, "3")]
+    expect(refused("x.h5", "--edges", "typed.csv", "--nodes", "films=users.csv"),
+           "of which no table of nodes is (films), expected the type of edges, as films:typed:films")
+    expect(run("convert", "tables", "t.h5", "--edges", "node:link:node=typed.csv"), "passed over: src_type, rel, dst_type")
+    write("grouped.csv", "src_type,src_id,dst_type,dst_id\nPerson,1,Movie,2\n")
+    run("convert", "tables", "t.h5", "--nodes", "actors.csv", "--nodes", "movies.csv", "--edges", "grouped.csv")
+    assert types_in("t.h5") == {("actors", "grouped", "movies"): [(1, 2)]}
+    for header, chosen in (("node1,node1_type,relation,node2,node2_type", []),
+                           ("x_id,x_type,relation,y_id,y_type", ["--source", "x_id", "--target", "y_id"])):
+        write("pairs.csv", header + "\n9,Drug,targets,9,Gene\nX7,Gene,binds,9,Drug\n,Gene,binds,9,Drug\n8,,binds,9,Drug\n")
+        run("convert", "tables", "t.h5", "--edges", "pairs.csv", "--missing-ids", "drop", *chosen)
+        assert types_in("t.h5") == {("Drug", "targets", "Gene"): [("9", "9")], ("Gene", "binds", "Drug"): [("X7", "9")]}
+        expect(refused("x.h5", "--edges", "pairs.csv", *chosen), "pairs.csv:4", "the id of a node")
+
+
 def test_single_type():
     """One type of nodes and edges is a graph of version 1 that programs train on, and new tables go through the
     same transforms by --like."""
@@ -330,6 +427,49 @@ def test_splits_of_edges():
             assert not set(parts[0]) & set(parts[1]) | set(parts[0]) & set(parts[2]) | set(parts[1]) & set(parts[2])
 
 
+def test_repeats():
+    """Edges that repeat are said by type, and what reverses do not get."""
+    write("rep.csv", "from,to,kind\n1,2,a\n2,1,a\n2,3,b\n3,3,b\n2,3,a\n")
+    text = run("convert", "tables", "rep.h5", "--edges", "rep.csv", "--undirected", "true", "--label", "kind")
+    expect(text, "rep.csv: 4 of 9 edges node:rep:node repeat another; where the table has both directions, undirected "
+           "adds them again", "rep.csv: the added reverses of edges node:rep:node have no label")
+    text = run("convert", "tables", "rep.h5", "--edges", "rep.csv", "--relation", "kind")
+    assert "repeat another" not in text, text
+
+
+def test_texts_of_each_table():
+    """Tables that are written in different ways; ids that look like missing ones."""
+    write("u.user", "1|24|M\n2|53|F\n")
+    with open("u.item", "wb") as f:
+        f.write("1|Café|1,5\n2|Alien|2,5\n".encode("latin1"))
+    write("u.data", "1\t2\t3\n2\t1\t5\n")
+    write("movies.yaml", """
+header: false
+nodes:
+  user: {file: u.user, separator: "|", types: {3: category}}
+  film: {file: u.item, separator: "|", encoding: latin1, decimal: comma, types: {2: category}}
+edges:
+- {file: u.data, type: [user, rates, film], source: 1, target: 2, weight: 3}
+""")
+    run("convert", "tables", "movies.yaml", "movies.h5")
+    with h5py.File("movies.h5") as f:
+        assert f["nodes/user/x"][:].tolist() == [[24, 0, 1], [53, 1, 0]]
+        assert f["nodes/film/x"][:].tolist() == [[0, 1, 1.5], [1, 0, 2.5]]
+        assert f["edges/rates/dst"][:].tolist() == [1, 0] and f["edges/rates/weight"][:].tolist() == [3, 5]
+    for entry, part in [("separator: ''", "separator: expected 1 to 15 bytes"), ("header: perhaps", "header perhaps: expected true"),
+                        ("encoding: klingon", 'encoding: iconv knows no "klingon"'), ("decimal: dot", "decimal dot: expected point"),
+                        ("separator: ',', decimal: comma", "u.data: separator: a comma, expected another one")]:
+        write("bad.yaml", "edges: [{file: u.data, type: a, %s}]" % entry)
+        expect(refused("bad.yaml", "x.h5"), part)
+    write("places.csv", "id,x\nNA,1\nDE,2\n")
+    write("roads.csv", "from,to\nNA,DE\n")
+    words = ["--nodes", "place=places.csv", "--edges", "roads.csv"]
+    expect(refused("x.h5", *words), 'places.csv:2: "NA" in column 1 (id), expected the id of a node')
+    run("convert", "tables", "na.h5", *words, "--missing-ids", "keep")
+    with h5py.File("na.h5") as f:
+        assert names(f["nodes"], "name") == ["NA", "DE"] and f["nodes/x"][:].ravel().tolist() == [1, 2]
+
+
 def test_many_graphs():
     """Graphs by a column of graphs: node numbers begin anew in each, rows in any order; and labels by graph."""
     write("n.csv", "graph_id,node_id,mass,born\ng2,0,5,50\ng1,0,1,10\ng2,1,6,60\ng1,1,2,20\ng1,2,3,30\n")
@@ -351,13 +491,28 @@ def test_many_graphs():
         assert "nodes/order" not in f
     write("two.csv", "graph_id,src,dst\ng1,0,0\ng1,7,0\n")
     expect(refused("x.h5", "--nodes", "atom=n.csv", "--edges", "two.csv", "--graph", "graph_id"),
-           "nodes without a row")
+           'nodes without a row, first "g1/7"')
     write("labels.csv", "graph_id,label\ng1,toxic\n")
     expect(refused("x.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "graph_id", "--graphs",
-                   "labels.csv"), "2 graphs, of which 1 have no row in labels.csv")
+                   "labels.csv"), "2 graphs, of which 1 have no row in labels.csv, first \"g2\"")
+    # What graphs have besides labels and splits is passed over, whatever it is.
+    write("labels.csv", "graph_id,smiles,score,weight\ng1,CCO,0.5,7\ng2,CC,1.5,x\n")
+    graphs = ["--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "graph_id", "--graphs", "labels.csv"]
+    expect(run("convert", "tables", "r.h5", *graphs, "--label", "graphs=score", "--task", "graphs=graph_regression"),
+           "labels.csv: passed over: smiles, weight, as graphs have no features\n")
+    with h5py.File("r.h5") as f:
+        assert f.attrs["task"] == "graph_regression" and f["graphs/y"][:].ravel().tolist() == [0.5, 1.5]
+    run("convert", "tables", "r.h5", *graphs, "--label", "graphs=score", "--task", "graph_regression")
+    expect(run("convert", "tables", "r.h5", *graphs), "(label graphs=COLUMN: it is the label)")
+    expect(refused("x.h5", *graphs, "--task", "graph_regression"), "no column of labels", "--label graphs=COLUMN")
+    expect(refused("x.h5", *graphs, "--split", "60,20,20"), "no labels in any table")
+    expect(run("convert", "tables", "x.h5", *graphs, "--task", "graphs=graph_multilabel", status=1),
+           "--task graph_multilabel: expected graph_class, graph_regression")
     # Ids that are unique over all graphs: edges need no column.
     write("n.csv", "id,g,mass\na,1,1\nb,1,2\nc,2,3\n")
     write("m.csv", "from,to\na,b\nc,c\n")
+    expect(refused("x.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "g"),
+           'm.csv:1: no column "g", expected one with the graphs of edges', "(--graph atom=g)")
     run("convert", "tables", "u.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "atom=g")
     with h5py.File("u.h5") as f:
         assert f["graphs/offsets"][:].tolist() == [0, 2, 3] and f.attrs["task"] == "none"
@@ -424,7 +579,11 @@ with tempfile.TemporaryDirectory() as folder:
     test_types()
     test_description()
     test_guesses()
+    test_kinds()
+    test_columns_of_types()
     test_single_type()
     test_splits_of_edges()
+    test_repeats()
+    test_texts_of_each_table()
     test_many_graphs()
     test_h5py_files()

@@ -76,7 +76,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "columns of other purposes are passed over by name"
   // Of several pairs that of ids, or of the fewest words.
   CHECK(edges_of(import("source_id,source_name,target_id,target_name\n1,x,2,y\n2,y,1,x\n")) ==
         Pairs{{"1", "2"}, {"2", "1"}});
-  CHECK(edges_of(import("source type,source,target type,target\nA,1,B,2\nB,2,A,1\n")) ==
+  CHECK(edges_of(import("source kinship,source,target kinship,target\nA,1,B,2\nB,2,A,1\n")) ==
         Pairs{{"1", "2"}, {"2", "1"}});
   // Two that remain.
   CHECK(edges_of(import("time,person,friend\n5,ann,bob\n6,bob,cid\n")) ==
@@ -89,6 +89,39 @@ TEST_CASE_FIXTURE(EdgeFiles, "columns of other purposes are passed over by name"
   }
   CHECK(says(import(many + "\n" + row + "\n").notes,
              "…; passed over: f0, f1, f2, f3, f4, f5, f6, f7, f8, f9 and 2 more; …"));
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "columns of times, ports and the like are no ends beside others") {
+  const auto ends = [&](const std::string& names) {
+    std::string row;
+    for (size_t k = 0; k <= static_cast<size_t>(std::ranges::count(names, ',')); ++k)
+      row += fmt::format("{}{}", k == 0 ? "" : ",", 7 + k);
+    return edges_of(import(names + "\n" + row + "\n"));
+  };
+  for (const std::string names :
+       {"start_time,end_time,start_station_id,end_station_id", "from_date,to_date,from_user_id,to_user_id",
+        "start_year,end_year,person_a_id,person_b_id", "start_lat,end_lat,start_station,end_station",
+        "Src Port,Dst Port,Src IP Addr,Dst IP Addr,Label"})
+    CHECK(ends(names) == Pairs{{"9", "10"}});
+  CHECK(ends("from_bank,to_bank,amount") == Pairs{{"7", "8"}});
+  CHECK(ends("start_time,end_time") == Pairs{{"7", "8"}});
+  CHECK(ends("from_user,to_user,from_user_city,to_user_city") == Pairs{{"7", "8"}});
+  for (const std::string names :
+       {"From Bank,Account,To Bank,Account", "From Bank,Account,To Bank,Account.1",
+        "from_city,to_city,from_user_id,to_user_id", "start,end,start_station_id,end_station_id"})
+    CHECK(says(refused(names + "\n7,8,9,10\n"), "…expected --source and --target to say which…"));
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "two columns of one purpose or name are an error") {
+  CHECK(
+      refused("src,dst,weight,weight\n1,2,3,4\n") ==
+      "edges:1: column 3 (weight) and column 4 (weight) may both be weights, expected --weight to say which "
+      "(or none)");
+  CHECK(says(refused("src,dst,weight,weight\n1,2,3,4\n", {.columns = {.weight = "weight"}}),
+             "edges:1: 2 columns called \"weight\", expected a number from 1 to 4 to say which"));
+  CHECK(weights(import("src,dst,weight,weight\n1,2,3,4\n", {.columns = {.weight = "4"}})) == F{4});
+  CHECK(says(refused("p,q,weight,Weights\n1,2,3,4\n", {.columns = {.source = "p", .target = "q"}}),
+             "edges:1: column 3 (weight) and column 4 (Weights) may both be weights…"));
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "a comment above the first row names the columns") {
@@ -209,6 +242,12 @@ TEST_CASE_FIXTURE(EdgeFiles, "edges or nodes of several kinds are refused, unles
   CHECK(edges_of(import("user,item\nann,heat\nbob,heat\n", {.header = Header::yes})) ==
         Pairs{{"ann", "heat"}, {"bob", "heat"}});
   CHECK(says(refused(":START_ID(User),:END_ID(Movie)\n1,1\n"), "edges:1: columns \":START_ID(User)\"…"));
+  CHECK(
+      refused("src_type,src_id,rel_time,dst_type,dst_id\nuser,1,5,item,1\n") ==
+      "edges:1: columns \"src_type\" and \"dst_type\" say that nodes are of several kinds, expected one kind "
+      "(--source \"src_id\" --target \"dst_id\" takes all as one; convert tables keeps the kinds)");
+  CHECK(says(refused("node1,node1_type,node2,node2_type\n1,X,2,Y\n"), "edges:1: columns \"node1_type\"…"));
+  CHECK(says(refused("user_id,movie_id,rating,ts\n1,1,5,100\n"), "edges:1: columns \"user_id\"…"));
   CHECK(says(refused("% bip weighted\n1 1 5\n2 1 3\n"), "edges: \"% bip weighted\", so that sources…"));
   CHECK(says(import("% sym unweighted\n1 2\n2 3\n").notes, "…; the file calls its edges undirected…"));
 }

@@ -172,7 +172,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "bad lists and bad files of nodes, with the file an
   x("10,1\n20,2\n30,3\n", "none");
   x("", "features: no rows, expected some");
   x("10,1\n20,2\n", "features:2: 2 rows for 3 nodes; no row for '30'");
-  x("10,1\n20,2\n10,3\n", "features:3: node '10' occurs twice");
+  x("10,1\n20,2\n10,3\n", "features:3: node '10' occurs twice, expected one row each");
   x("10,1\n20,2\n40,3\n", "features:3: 3 rows for 4 nodes; no row for '30'");
   x("10,1\n20,2,3\n30,3\n", "features:2: 3 fields, expected 2 as in the first line");
   x("10,1\n20,nan\n30,3\n", "features:2: no number in column 2…");
@@ -180,7 +180,8 @@ TEST_CASE_FIXTURE(EdgeFiles, "bad lists and bad files of nodes, with the file an
     check_refused({{list, message, with_labels(text)}});
   };
   y("10,a\n11,b\n", "labels:2: \"11\"" + unknown);
-  y("10,a\n10,b\n", "labels:2: node '10' occurs twice, expected one row each (--task node_multilabel takes");
+  y("10,a\n10,b\n",
+    "labels:2: node '10' occurs twice, expected one row each (--task node_multilabel takes several labels)");
   y("10,a,b\n", "labels:1: more than one label…");
   y("10,\n", "labels: no labels, expected some");
 

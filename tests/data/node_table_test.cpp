@@ -68,6 +68,19 @@ TEST_CASE_FIXTURE(EdgeFiles, "columns of a table of nodes are found by name, in 
   CHECK(import(kRing, both).class_names == Names{"p", "q"});
 }
 
+TEST_CASE_FIXTURE(EdgeFiles, "masks that make no split are explained") {
+  CHECK(refused(kRing, with_table(*this,
+                                  "id,label,train_mask,val_mask,test_mask\nann,x,1,0,0\nbob,,0,1,0\n"
+                                  "cid,y,0,0,1\n")) ==
+        "features:3: 'bob', a node without a label, is in a part of the split, expected a label, or false in "
+        "the masks (--without LIST passes over them)");
+  EdgeListOptions o = with_table(*this, "id,a,train_mask,test_mask\nann,1,1,0\nbob,2,0,1\ncid,3,0,0\n");
+  CHECK(says(import(kRing, o).notes,
+             "…features: no split by train_mask, test_mask, as there is no val_mask\n…"));
+  o.node_files.columns.without = {"train_mask", "test_mask"};
+  CHECK_FALSE(says(import(kRing, o).notes, "…no split by…"));
+}
+
 TEST_CASE_FIXTURE(EdgeFiles, "features that are called as labels are named") {
   CHECK(says(import(kRing, with_table(*this, "id,age,y\nann,1,0\nbob,2,1\ncid,3,0\n")).notes,
              "…; \"y\" is a feature (--label \"y\": it is the label)…"));
@@ -407,7 +420,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "a later table goes through the encoder of the firs
   CHECK(refused("eve,fay\n", like("id,age,member,colour\neve,1,2,red\nfay,2,1,red\n")) ==
         "features:2: \"2\" in column 3 (member), expected true, false, 1 or 0 as in first.h5");
   CHECK(says(refused("eve,fay\n", like("id,age,member,colour\neve,1,1,red\neve,2,1,red\n")),
-             "features:3: node 'eve' occurs twice"));
+             "features:3: node 'eve' occurs twice, expected one row each"));
   // Without fillings.
   EdgeListOptions bare = like("id,a,b\neve,1,low\nfay,,high\n");
   bare.node_files.like->encoder = {

@@ -176,6 +176,21 @@ TEST_CASE("a plain npz: a label of -1 or nan is none, and no mask may have it") 
   CHECK(refused([&] { import(f); }) == "y: -1 for all nodes, expected at least one label");
 }
 
+TEST_CASE("classes of an npz that no node has are noted") {
+  const auto notes = [](std::initializer_list<int64_t> y) {
+    const TemporaryDirectory folder;
+    NpzFile f = plain();
+    f["y"].bytes = npy<int64_t>({3}, y);
+    f.write(folder.file("small.npz"));
+    std::vector<std::string> found;
+    (void)import_npz(folder.file("small.npz"), &found);
+    return found.empty() ? "" : found[0].substr(found[0].find(".npz: ") + 6);
+  };
+  CHECK(notes({0, 1, 1}).empty());
+  CHECK(says(notes({9, 5, 7}),
+             "10 classes, as labels are numbers from 0, but no node has 0, 1, 2, 3, 4 and 2 more"));
+}
+
 TEST_CASE("bad npz files of the releases") {
   CHECK(refused([&] { import(heterophilous()); }) == "none");
   NpzFile trailing = heterophilous();

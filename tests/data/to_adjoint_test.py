@@ -3,6 +3,7 @@
 import os
 import re
 import unittest
+import warnings
 
 from peers import PARTS, Case, contents, dense, h5py, have_data, library, np, planetoid_release, same
 
@@ -63,6 +64,16 @@ class Arrays(Case):
             data = to_adjoint(arrays(graph_offsets=[0, 2, 4], edge_index=[[0, 3], [1, 2]], y=None, splits=None,
                                      graph_y=[[1, 0], [0, 1]]), self.out)
         self.assertEqual((data.task, list(data.graph_y)), ("graph_class", [0, 1]))
+
+    def test_classes_without_a_label_are_said(self):
+        with self.assertWarnsRegex(UserWarning, r"nodes/y: 31 classes, as the largest label is 30; no label is 0, 1, 2, 3, 4 and 23 more"):
+            to_adjoint(arrays(y=[10, 20, 30, 10]), self.out)
+        with self.assertWarnsRegex(UserWarning, r"no label is 1 \(num_classes="):
+            to_adjoint(arrays(y=[0, 2, -1, 0], splits=None), self.out)
+        for y, more in (([0, 1, 1, 0], {}), ([10, 20, 30, 10], {"num_classes": 31})):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                to_adjoint(arrays(y=y, **more), self.out)
 
     def test_labels_that_are_missing_in_some_columns(self):
         nan = float("nan")
@@ -292,6 +303,10 @@ class Scipy(Case):
             found = self.loaded()
             self.assertEqual(len(found["nodes/x_data"]), features.tocsr().nnz)
             np.testing.assert_array_equal(dense(found), features.toarray())
+        with self.assertWarnsRegex(UserWarning, "matrix: 1 of 4 entries have the row and column of another, added up"):
+            to_adjoint(sparse.coo_matrix(([1.0, 2.0, 4.0, 8.0], ([0, 3, 0, 0], [2, 1, 2, 0])), (4, 4)), self.out)
+        found = self.loaded()
+        np.testing.assert_array_equal([found["edges/src"], found["edges/dst"], found["edges/weight"]], [[0, 0, 3], [0, 2, 1], [8, 5, 2]])
         data = to_adjoint(sparse.eye(3, format="csr"), self.out)  # ones mean no weights
         self.assertIsNone(data.edge_weight)
         self.assertTrue(data.undirected)
@@ -354,6 +369,33 @@ class NetworkX(Case):
         self.assertEqual((len(found["edges/src"]), found["@task"]), (24, "graph_class"))
         to_adjoint([(graph, [0.5, n]) for n, graph in enumerate(graphs)], self.out)
         np.testing.assert_array_equal(self.loaded()["graphs/y"], [[0.5, 0], [0.5, 1], [0.5, 2]])
+        for graph, text in zip(graphs, ("pos", "neg", None)):
+            graph.graph["label"] = text
+        pairs = list(zip(map(networkx.path_graph, (2, 3)), ("pos", "neg")))
+        for source, more, y in ((graphs, {}, [1, 0, -1]), (graphs, {"label": "label"}, [1, 0, -1]), (pairs, {}, [1, 0])):
+            data = to_adjoint(source, self.out, **more)
+            self.assertEqual((data.task, data.class_names), ("graph_class", ["neg", "pos"]))
+            np.testing.assert_array_equal(self.loaded()["graphs/y"], y)
+        data = to_adjoint(graphs[0], self.out)
+        self.assertEqual((data.task, data.left_out), ("none", ["label of the graph: pos"]))
+
+    def test_defaults_of_graphml(self):
+        path = self.folder / "g.graphml"
+        path.write_text('''<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+            <key id="k" for="node" attr.name="label" attr.type="string"><default>red</default></key>
+            <key id="w" for="edge" attr.name="weight" attr.type="double"><default>2.5</default></key>
+            <graph edgedefault="directed"><node id="a"><data key="k">blue</data></node><node id="b"/><node id="c"/>
+            <edge source="a" target="b"/><edge source="b" target="c"><data key="w">7</data></edge></graph></graphml>''')
+        self.assertEqual(to_adjoint(networkx.read_graphml(path), self.out).class_names, ["blue", "red"])
+        self.holds(self.loaded(), {"nodes/y": [0, 1, 1], "edges/weight": [2.5, 7]})
+
+    def test_labels_that_are_none(self):
+        graph = networkx.path_graph(4)
+        for values, y in (((1, None, 0, 1), [1, -1, 0, 1]), (("b", None, "a", "b"), [1, -1, 0, 1]),
+                          ((True, None, False, True), [1, -1, 0, 1]), ((1.5, None, 0.5, 1), [[1.5], [np.nan], [0.5], [1]])):
+            networkx.set_node_attributes(graph, dict(enumerate(values)), "y")
+            to_adjoint(graph, self.out)
+            np.testing.assert_array_equal(self.loaded()["nodes/y"], y)
 
     def test_refusals(self):
         graph = networkx.path_graph(3)

@@ -28,6 +28,18 @@ class EdgeTable {
   /// Declared types of nodes that the column's name says.
   std::vector<std::string> types_named(int64_t column, const NodeTypes& types) const;
   void find_types(const NodeTypes& types);
+  /// The type of nodes that an end has: 0 source, 1 target.
+  std::string find_type(size_t end, const NodeTypes& types);
+  /// What to expect where nodes of `end` may be of `type`, or of that of the other end.
+  std::string type_choice(size_t end, const std::string& type, const std::string& other) const;
+  [[noreturn]] void fail_doubtful(size_t end, std::string_view id, int64_t line);
+  /// The type with the table of a Neo4j group, or the group itself if no table has one.
+  std::string type_with(const std::string& group, int64_t column, const NodeTypes& types) const;
+  /// The type that a field of a column of types names, added if it is new.
+  const std::string& type_called(std::string_view field, NodeTypes& types) const;
+  /// Notes which types of nodes have no table, beside tables; throws if rows name none of the tables'.
+  void note_bare(const NodeTypes& types);
+  bool has_kinds() const { return relation_ >= 0 || columns_.source_type >= 0; }
   bool find_typed_columns(const NodeTypes& types);
   void find_relation(const EdgeColumns& without_choice);
   /// Features, labels, splits and times of all rows.
@@ -51,8 +63,10 @@ class EdgeTable {
   EdgeType type_;
   std::vector<int32_t> src_, dst_;  // by row; -1: dropped
   std::vector<float> weights_;
-  std::vector<int32_t> relations_;  // number in relation_names_ by row
-  std::vector<std::string> relation_names_;
+  std::vector<int32_t> kind_of_;   // number in kinds_ by row; empty: all are of type_
+  std::vector<EdgeType> kinds_;    // by the columns of relations and of types of the ends
+  bool doubtful_[2] = {};          // an end's type is the table's, though its column is called otherwise
+  std::vector<std::string> bare_;  // types of nodes without a table, beside tables
   int64_t dropped_ = 0;
   EdgeDirections directions_;
 };

@@ -19,7 +19,11 @@ class NodeType {
 
   /// By the user, not by edges alone.
   bool is_declared() const { return !table_.path.empty() || table_.ids; }
+  bool has_table() const { return rows_ != nullptr; }
+  /// The group of a Neo4j header, as in ":ID(Person)"; or empty.
+  std::string group() const;
   int64_t size() const { return ids_ ? ids_->size() : 0; }
+  std::string id(int64_t node) const { return ids_->text(static_cast<int32_t>(node)); }
   /// Adds those of the table.
   void read_ids();
   /// The number of an end of an edge, added if it is new; throws DataError if it is no id.
@@ -45,6 +49,9 @@ class NodeType {
   std::optional<NodeIds> ids_;  // absent: not yet any
   int64_t listed_ = 0;          // in the table
 };
+/// The group of a Neo4j header, as in ":START_ID(Person)"; or empty.
+std::string neo4j_group(const std::string& name);
+
 using NodeTypes = std::map<std::string, NodeType, std::less<>>;
 
 }  // namespace adj

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <adjoint/core/group.h>
+#include <adjoint/graph/ranks/row_cut.h>
+#include <adjoint/kernels/types/csr.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace adj {
+
+/// What a rank needs of the others to compute its rows of a product: the rows of x that its entries name (its
+/// halo), and the lists by which they are sent. The rows of all ranks that it then has are in the order of
+/// the whole, so that every sum over a row's entries has the order, and the bits, of one rank.
+class Halo {
+ public:
+  /// `rows` has this rank's rows of a structure over all columns, which are cut as `cut` says; on the group's
+  /// device. All ranks call it together. Throws Error if the sizes do not match.
+  Halo(Group group, const RowCut& cut, const Csr& rows);
+
+  /// The rank's rows with the columns that they name: column k is row k of gather().
+  const Csr& structure() const { return structure_; }
+  /// [structure().cols, F] from this rank's rows of x [n, F]: one block to and from each rank that has or
+  /// needs any. All ranks call it together.
+  Tensor gather(const Tensor& x) const;
+
+  int64_t received_rows() const { return received_; }  ///< rows of other ranks
+  int64_t sent_rows() const { return sent_; }          ///< rows to other ranks; one may go to several
+
+ private:
+  Group group_;
+  Csr structure_;
+  std::vector<Tensor> sends_;    // by rank, int32 [K]: which of this rank's rows it needs
+  std::vector<int64_t> begins_;  // by rank: its first row in gather(), and their number
+  int64_t received_ = 0, sent_ = 0;
+};
+
+}  // namespace adj
