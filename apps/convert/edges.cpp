@@ -103,7 +103,7 @@ Format edges_format(std::shared_ptr<const SplitOptions> splits) {
   add_options(format.options, {{"nodes", &o.nodes, "N", "with --ids numbers: minimum number of nodes"}});
   add("header", with_default(arguments->header),
       "yes or no; auto: yes if the first line has no number, its ids appear nowhere else, and the lines "
-      "below differ");
+      "below differ; an error if it may be an edge");
   arguments->text.add_to(format.options, "of all files");
   const auto column = [](std::string& name) { return po::value(&name)->value_name("COLUMN"); };
   add("source", column(o.columns.source),

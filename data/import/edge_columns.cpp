@@ -3,6 +3,7 @@
 #include <adjoint/data/import/edge_columns.h>
 #include <adjoint/data/import/fields.h>
 #include <adjoint/data/import/node_columns.h>
+#include <adjoint/data/import/table_head.h>
 
 #include <algorithm>
 #include <array>
@@ -329,6 +330,7 @@ EdgeColumns edge_columns(std::span<const std::string> names, const EdgeColumnNam
     const std::string& name = names[static_cast<size_t>(k)];
     words.push_back(name.size() > kLongestName ? Words{name.substr(0, kLongestName)} : words_in(name));
     if (is_relation(words.back()) || name == ":TYPE") found.relation = k;
+    if (words.back() == Words{"type"}) found.direction = k;
     if (is_weight(words.back()) && chosen.weight.empty()) {
       if (found.weight >= 0) found.other_weight = found.weight;
       found.weight = k;
@@ -339,6 +341,8 @@ EdgeColumns edge_columns(std::span<const std::string> names, const EdgeColumnNam
   if (found.relation == found.label) found.relation = -1;  // what the user says they are
   find_ends(words, found);
   apply(chosen, names, columns, place, found);
+  for (const int64_t column : {found.source, found.target, found.weight, found.label})
+    if (column == found.direction) found.direction = -1;
   find_kinds(names, words, found);
   return found;
 }
@@ -357,6 +361,27 @@ EdgeColumns edge_columns(int64_t columns, const EdgeColumnNames& chosen, const s
   if (!chosen.label.empty()) found.label = chosen_column(chosen.label, {}, columns, place);
   apply(chosen, {}, columns, place, found);
   return found;
+}
+
+void EdgeDirections::count(std::string_view field) {
+  if (field.size() != 8 && field.size() != 10) return;
+  const std::string word = lower(field);
+  directed += word == "directed";
+  undirected += word == "undirected";
+}
+
+bool is_title(std::span<const std::string> first, std::span<const std::string> second) {
+  const auto names_ends = [](std::span<const std::string> names) {
+    return edge_columns(names, {}, "").rule == EdgeColumns::Rule::known;
+  };
+  return first.size() == second.size() && std::ranges::find(first, "") != first.end() && names_ends(second) &&
+         !names_ends(first);
+}
+
+bool is_common_name(const std::string& field) {
+  if (is_column_name(field) || field.find(":ID") != std::string::npos) return true;
+  const std::vector<std::string> words = words_in(field);
+  return words.size() > 1 && (words.back() == "id" || words[0] == "node");
 }
 
 bool has_chosen_name(std::span<const std::string> fields, const EdgeColumnNames& chosen) {

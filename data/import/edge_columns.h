@@ -29,7 +29,8 @@ struct EdgeColumns {
   int64_t weight = -1;             ///< -1: none
   int64_t label = -1;              ///< -1: none
   int64_t relation = -1;           ///< column whose name says that edges are of several kinds; -1: none
-  int64_t other_weight = -1;       ///< another column called weight, beside `weight`; -1: none
+  int64_t direction = -1;  ///< column "Type", whose fields may say that edges are directed, or not; -1: none
+  int64_t other_weight = -1;  ///< another column called weight, beside `weight`; -1: none
   /// Columns of the types of the two ends: src_type beside src_id; both or neither. -1: none.
   int64_t source_type = -1, target_type = -1;
   /// True if the names of source and target differ in more than words for the two ends: user and item.
@@ -49,6 +50,25 @@ EdgeColumns edge_columns(std::span<const std::string> names, const EdgeColumnNam
                          const std::string& place);
 /// The same without a header: a choice is a number.
 EdgeColumns edge_columns(int64_t columns, const EdgeColumnNames& chosen, const std::string& place);
+
+/// What the fields of a column "Type" say, as Gephi writes it.
+struct EdgeDirections {
+  int64_t directed = 0, undirected = 0;  ///< numbers of edges
+  void count(std::string_view field);
+  void add(const EdgeDirections& others) {
+    directed += others.directed;
+    undirected += others.undirected;
+  }
+  bool all_undirected() const { return undirected > 0 && directed == 0; }
+  bool differ() const { return undirected > 0 && directed > 0; }
+};
+
+/// Whether the first row of a file is a title above the header: it lacks a field, and the second row, not the
+/// first, has the names of source and target.
+bool is_title(std::span<const std::string> first, std::span<const std::string> second);
+
+/// Whether a field is a name that headers use: source, user_id, :START_ID(Person), label.
+bool is_common_name(const std::string& field);
 
 /// Throws DataError if two columns are called weight and none is chosen (`option`).
 void expect_one_weight(const EdgeColumns& columns, std::span<const std::string> names,

@@ -132,6 +132,11 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
         "node and "
         "its neighbours in each line; with --source and --target it is a list)",
         place, excerpt(head.row));
+  if (!head.is_table && options.header != Header::no && is_title(head.first, head.second))
+    data_fail(
+        "{}: \"{}\", a line above the header, expected the header first (sed 1d removes it; --header no: all "
+        "lines are edges)",
+        place, excerpt(head.row));
   const bool stated = head.is_table || options.header == Header::yes ||
                       (options.header == Header::find_out && has_chosen_name(head.first, options.columns));
   const bool finds_out = !stated && options.header == Header::find_out;
@@ -154,6 +159,10 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
   layout.kind = options.ids.value_or(integers ? NodeIds::Kind::integers : NodeIds::Kind::names);
   if (layout.kind == NodeIds::Kind::names && integers_below) layout.header_line = 0;
   layout.doubtful = may_be && layout.header_line == 0 && layout.kind == NodeIds::Kind::names;
+  // A line that lacks an id is no header, whose columns of ids have names.
+  const auto lacks = [&](int64_t column) { return is_missing_id(head.first[static_cast<size_t>(column)]); };
+  if (layout.doubtful && (head.columns() == 2 || columns.rule == Rule::chosen))
+    layout.doubtful = !lacks(columns.source) && !lacks(columns.target);
   if (layout.header_line == 0 && !layout.doubtful) columns = without_header();
   expect_single_ids(head, columns, place);
   if (columns.rule == Rule::none)
@@ -187,9 +196,26 @@ void expect_nodes_listed(const std::string& path, const EdgeListOptions& options
             excerpt(path), nodes, edges);
 }
 
+/// Of Matrix Market in coordinates: of a symmetric matrix both triangles.
+detail::EdgeMatrix read_market_entries(TextSource& source, EdgeListOptions options) {
+  options.columns.weight.clear();  // for zeros are no edges, also without weights
+  MatrixMarket market = read_matrix_market(source, options);
+  detail::EdgeMatrix matrix;
+  matrix.ids.reserve_numbers(market.nodes);
+  const Graph graph = market.edges.graph(source.path(), matrix.ids, market.symmetric, false);
+  const EdgeIndex ends = graph.edge_index();
+  matrix.rows = ends.src.to_vector<int32_t>();
+  matrix.cols = ends.dst.to_vector<int32_t>();
+  matrix.values = graph.edge_weight() ? graph.edge_weight().to_vector<float>()
+                                      : std::vector<float>(matrix.rows.size(), 1.0f);
+  matrix.note = fmt::format("Matrix Market: row i is node i - 1, also in files of nodes{}", source.found());
+  return matrix;
+}
+
 /// Of a matrix or lists of neighbours, which have all reverses.
-ImportedEdges read_entries(const std::string& path, const EdgeListOptions& options, NodeIds& ids,
-                           bool& undirected, ReadProgress& reading, std::vector<std::string>& notes) {
+ImportedEdges read_entries(const std::string& path, const EdgeListOptions& options, bool matrix_market,
+                           NodeIds& ids, bool& undirected, ReadProgress& reading,
+                           std::vector<std::string>& notes) {
   detail::EdgeMatrix matrix;
   const bool lists = options.layout == EdgeLayout::neighbors;
   if (!lists && detail::has_arrays(path)) {
@@ -198,7 +224,9 @@ ImportedEdges read_entries(const std::string& path, const EdgeListOptions& optio
     if (!options.variable.empty())
       data_fail("{}: a text, which has one matrix, expected no --variable", excerpt(path));
     TextSource source(path, options.text.input, &reading);
-    matrix = lists ? detail::read_neighbors(source, options) : detail::read_matrix_text(source, options);
+    matrix = lists           ? detail::read_neighbors(source, options)
+             : matrix_market ? read_market_entries(source, options)
+                             : detail::read_matrix_text(source, options);
   }
   ImportedEdges edges = detail::edges_of(matrix, path, options, undirected);
   notes.push_back(fmt::format("{}: {}", excerpt(path), matrix.note));
@@ -206,14 +234,14 @@ ImportedEdges read_entries(const std::string& path, const EdgeListOptions& optio
   return edges;
 }
 
-ImportedEdges read_edges(const std::string& path, EdgeListOptions& options, NodeIds& ids, bool& undirected,
-                         LabelTexts& labels, ReadProgress& reading, std::vector<std::string>& notes) {
+ImportedEdges read_edges(const std::string& path, const EdgeListOptions& options, NodeIds& ids,
+                         bool& undirected, LabelTexts& labels, ReadProgress& reading,
+                         std::vector<std::string>& notes) {
   const TextInput& input = options.text.input;
   const bool arrays = options.layout == EdgeLayout::matrix && detail::has_arrays(path);
   const bool matrix_market = !arrays && has_matrix_market(path, input, options.layout);
-  if (matrix_market && options.layout == EdgeLayout::matrix)
-    options.layout = EdgeLayout::list;  // in coordinates
-  if (options.layout != EdgeLayout::list) return read_entries(path, options, ids, undirected, reading, notes);
+  if (options.layout != EdgeLayout::list)
+    return read_entries(path, options, matrix_market, ids, undirected, reading, notes);
   TextSource source(path, input, &reading);
   if (!matrix_market) {
     const ListLayout layout = layout_of(path, options);

@@ -49,7 +49,7 @@ struct EdgeListOptions {
 ///
 /// The first line is a header if none of its fields is a number, its ids occur in no other line, and either
 /// the second line has a number below a word, or its names are those of source and target, or it is the only
-/// line whose ids occur nowhere else.
+/// line whose ids occur nowhere else; that one is refused if it may be an edge, without a usual name.
 ///
 /// A matrix is text, with or without the nodes' names in its first line and first column (which are matched),
 /// the array format of Matrix Market, .npy, .npz (scipy.sparse.save_npz, or a square array) or .mat (MATLAB 5

@@ -77,6 +77,7 @@ EdgeTable::EdgeTable(const EdgeTableFile& table, const TableFiles& files, NodeTy
   const std::vector<int64_t> used = purposes();
   for (int64_t k = 0; k < rows_.columns() && takes_all; ++k)
     if (std::ranges::find(used, k) == used.end()) table_.features.push_back(choice_text(k));
+  if (std::ranges::count(purposes(), columns_.direction) > 0) columns_.direction = -1;  // it has a purpose
   rows_.expect_distinct(purposes());
   rows_.expect_distinct({columns_.source_type, columns_.target_type, relation_, columns_.weight});
   if (columns_.source_type >= 0) return;  // rows name the types
@@ -134,13 +135,13 @@ void EdgeTable::read_ends(NodeTypes& types) {
     return entry->second;
   };
   rows_.read({columns_.source, columns_.target, relation_, columns_.weight, graph_, columns_.source_type,
-              columns_.target_type},
+              columns_.target_type, columns_.direction},
              [&](const RowFields& block) {
                if (std::ssize(src_) + std::ssize(block.lines) > ImportedEdges::kMost)
                  source.fail(block.lines.back(), "expected at most {} edges, found more",
                              ImportedEdges::kMost);
                for (size_t k = 0; k < block.lines.size(); ++k) {
-                 const std::string_view* field = block.fields.data() + 7 * k;
+                 const std::string_view* field = block.fields.data() + 8 * k;
                  const int64_t line = block.lines[k];
                  bool dropped = false;
                  for (const auto& [slot, column] : {std::pair{0, columns_.source},
@@ -154,6 +155,7 @@ void EdgeTable::read_ends(NodeTypes& types) {
                    dropped = true;
                  }
                  dropped_ += dropped;
+                 directions_.count(field[7]);
                  if (has_kinds()) kind_of_.push_back(dropped ? -1 : kind_in(field, line));
                  if (typed && !dropped) ends = types_of[static_cast<size_t>(kind_of_.back())];
                  src_.push_back(dropped ? -1 : add(0, field[0], field[4], line));
@@ -169,6 +171,12 @@ void EdgeTable::read_ends(NodeTypes& types) {
                }
              });
   if (dropped_ == std::ssize(src_)) source.fail(0, "no line with both ids, expected some");
+  if (directions_.differ() && table_.relation.empty() && columns_.rule != EdgeColumns::Rule::chosen)
+    source.fail(0,
+                "column \"{0}\" says Directed in {1} and Undirected in {2} lines, expected edges of one kind "
+                "(relation {0} makes two types of edges, relation none takes all as one)",
+                excerpt(column_name(columns_.direction, rows_.names())), directions_.directed,
+                directions_.undirected);
   note_bare(types);
 }
 
@@ -214,6 +222,8 @@ std::string EdgeTable::note() const {
   note += rounding_note(rounded_weights_, "weight");
   if (dropped_ > 0)
     note += fmt::format("; {} line{} without an id dropped", dropped_, dropped_ == 1 ? "" : "s");
+  if (!table_.undirected && directions_.all_undirected())
+    note += "; the file calls its edges undirected (undirected adds the reverses)";
   const std::string others = passed_over(purposes(), rows_.names(), rows_.columns());
   return note + others + (others.empty() ? "" : " (attributes takes them as attributes; all: every one)");
 }

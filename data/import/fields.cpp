@@ -74,6 +74,16 @@ Separator separator_of(std::string_view line, Decimal decimal) {
   return Separator::blanks;
 }
 
+std::optional<Separator> stated_separator(std::string_view first_line) {
+  if (first_line.size() > 2 && first_line.front() == '"' && first_line.back() == '"')
+    first_line = first_line.substr(1, first_line.size() - 2);
+  constexpr size_t kLength = 5;  // "sep=" and a character
+  if (first_line.size() != kLength || lower(first_line.substr(0, kLength - 1)) != "sep=") return {};
+  const std::string text = lower(first_line.substr(kLength - 1));
+  const bool letter = (text[0] >= '0' && text[0] <= '9') || (text[0] >= 'a' && text[0] <= 'z');
+  return letter ? std::nullopt : Separator::parse(text);
+}
+
 std::string lower(std::string_view text) {
   std::string result(text);
   std::transform(result.begin(), result.end(), result.begin(),

@@ -52,6 +52,9 @@ std::string name_of(Separator separator);
 /// else blanks.
 Separator separator_of(std::string_view line, Decimal decimal = Decimal::point);
 
+/// What a first line as Excel reads it says: "sep=;". Empty for other lines.
+std::optional<Separator> stated_separator(std::string_view first_line);
+
 /// Without blanks, tabs and carriage returns at its ends.
 inline std::string_view trimmed(std::string_view text) {
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };

@@ -4,6 +4,7 @@
 #include <adjoint/data/import/node_columns.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <span>
 
@@ -35,6 +36,7 @@ class ListReader {
     source_.for_blocks([this](const TextBlock& block) { return parse(block); },
                        [this](const Ends& ends) { take(ends); });
     if (doubtful_) settle_header();
+    if (directions_.differ() && columns_.rule != EdgeColumns::Rule::chosen) fail_directions();
     expect_list();
     return std::move(edges_);
   }
@@ -75,6 +77,7 @@ class ListReader {
     std::vector<float> weights, targets;
     std::vector<std::string_view> labels;
     std::vector<std::unique_ptr<std::string>> copies;
+    EdgeDirections directions;
     int64_t last_line = 0, comments = 0, dropped = 0, rounded_weights = 0, rounded_targets = 0;
   };
 
@@ -84,12 +87,17 @@ class ListReader {
   bool is_doubtful(int64_t line) const { return doubtful_ && line == head_.format.first_line; }
   /// KONECT's first line, or Gephi's column.
   bool says_undirected() const {
-    if (lower(head_.first_comment).starts_with("% sym")) return true;
-    for (size_t k = 0; k < names().size() && k < head_.second.size(); ++k)
-      if (lower(names()[k]) == "type" && lower(head_.second[k]) == "undirected") return true;
-    return false;
+    return lower(head_.first_comment).starts_with("% sym") || directions_.all_undirected();
   }
 
+  [[noreturn]] void fail_directions() const {
+    const auto name = [&](int64_t column) { return excerpt(names()[static_cast<size_t>(column)]); };
+    source_.fail(0,
+                 "column \"{}\" says Directed in {} and Undirected in {} lines, expected edges of one kind "
+                 "(--source \"{}\" --target \"{}\" takes all as directed, with --undirected as undirected)",
+                 name(columns_.direction), directions_.directed, directions_.undirected,
+                 name(columns_.source), name(columns_.target));
+  }
   [[noreturn]] void fail_missing(std::string_view field, int64_t line, int64_t column) const {
     source_.fail(line, "{} in {}, expected the id of a node (--missing-ids drop passes over such lines{})",
                  field.empty() ? "nothing" : fmt::format("\"{}\"", excerpt(field)), called(column),
@@ -169,6 +177,8 @@ class ListReader {
                 ends.rounded_weights += is_rounded(field.field(), weight);
               } else if (column == columns_.label) {
                 set_label(field, line, label, number, ends);
+              } else if (column == columns_.direction) {
+                ends.directions.count(field.field());
               }
             }
             return column;
@@ -200,13 +210,18 @@ class ListReader {
         if (fields.copied()) label = *ends.copies.emplace_back(std::make_unique<std::string>(label));
       return;
     }
-    if (label.empty() || is_missing(label)) return;
+    target = target_in(label, line);
+    ends.rounded_targets += !std::isnan(target) && is_rounded(label, target);
+  }
+
+  float target_in(std::string_view label, int64_t line) const {
+    constexpr float none = std::numeric_limits<float>::quiet_NaN();
+    if (label.empty() || is_missing(label)) return none;
     const std::optional<float> value = head_.number_in(label);
-    ends.rounded_targets += value && is_rounded(label, *value);
     if (!value && !is_doubtful(line))
       source_.fail(line, "\"{}\" in {}, expected a target, finite and within float32{}", excerpt(label),
                    called(columns_.label), head_.decimal_hint(label));
-    target = value.value_or(target);
+    return value.value_or(none);
   }
 
   float weight_in(std::string_view field, int64_t line) const {
@@ -223,6 +238,7 @@ class ListReader {
     dropped_ += ends.dropped;
     rounded_weights_ += ends.rounded_weights;
     rounded_targets_ += ends.rounded_targets;
+    directions_.add(ends.directions);
     rows_ += static_cast<int64_t>(edges) + ends.dropped;
     if (edges_.size() + static_cast<int64_t>(edges) > ImportedEdges::kMost)
       source_.fail(ends.last_line, "expected at most {} edges, found more", ImportedEdges::kMost);
@@ -241,20 +257,41 @@ class ListReader {
     }
   }
 
-  /// The first line is an edge; then it must have a weight, and no names that say what columns are for.
+  /// The first line is an edge; then it must have a weight and a target, and no names that say what columns
+  /// are for.
   void keep_first() {
     doubtful_ = false;
     const int64_t line = head_.format.first_line;
     const bool in_order = columns_.source == 0 && columns_.target == 1;
-    if (columns_.rule != EdgeColumns::Rule::chosen && (head_.columns() > 2 || !in_order))
-      source_.fail(line, "\"{}\", a header or an edge, expected --header yes or no to say which",
-                   excerpt(head_.row));
+    if (columns_.rule != EdgeColumns::Rule::chosen && (head_.columns() > 2 || !in_order)) fail_doubtful();
     if (columns_.weight >= 0) (void)weight_in(head_.first[static_cast<size_t>(columns_.weight)], line);
+    if (task_ == Task::edge_regression)
+      (void)target_in(head_.first[static_cast<size_t>(columns_.label)], line);
+  }
+  [[noreturn]] void fail_doubtful() const {
+    source_.fail(head_.format.first_line,
+                 "\"{}\", a header or an edge, expected --header yes or no to say which", excerpt(head_.row));
+  }
+  /// Whether the first line has a name that headers use, or a data frame's corner, above a field that is none
+  /// (node1 may be above node2); or words as drug1 and drug2 above others, but no codes as BRCA1 and BRCA2.
+  bool has_common_name() const {
+    const auto is_name = [](const std::string& field) { return field.empty() || is_common_name(field); };
+    for (size_t k = 0; k < head_.first.size(); ++k)
+      if (is_name(head_.first[k]) && (k >= head_.second.size() || !is_name(head_.second[k]))) return true;
+    const auto source = static_cast<size_t>(columns_.source);
+    if (columns_.rule != EdgeColumns::Rule::alike || source >= head_.second.size()) return false;
+    constexpr size_t kLongestCode = 3;
+    const std::string& name = head_.first[source];
+    const std::vector<std::string> words = words_in(name), below = words_in(head_.second[source]);
+    return words[0].size() > kLongestCode &&
+           std::ranges::any_of(name, [](char c) { return c >= 'a' && c <= 'z'; }) &&
+           (below.empty() || below[0] != words[0]);
   }
 
   void settle_header() {
-    if (columns_.rule == EdgeColumns::Rule::known || head_.numbers_under_words() ||
-        (!head_.second.empty() && edges_.count_lone(ids_.size()) == 1)) {
+    const bool certain = columns_.rule == EdgeColumns::Rule::known || head_.numbers_under_words();
+    if (certain || (!head_.second.empty() && edges_.count_lone(ids_.size()) == 1)) {
+      if (!certain && !has_common_name()) fail_doubtful();
       header_line_ = head_.format.first_line;
       --rows_;
       ids_.forget_first(2);
@@ -305,6 +342,7 @@ class ListReader {
   ImportedEdges edges_;
   int64_t header_line_, comments_ = 0, dropped_ = 0, rows_ = 0;  // header_line_ 0: none
   int64_t rounded_weights_ = 0, rounded_targets_ = 0;
+  EdgeDirections directions_;
   bool doubtful_;
   bool first_is_alone_ = false;  // the first line is an edge whose ids occur in no other line
 };

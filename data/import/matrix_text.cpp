@@ -45,7 +45,7 @@ class MatrixTable {
                          lines.insert(lines.end(), part.lines.begin(), part.lines.end());
                        });
     const auto nodes = static_cast<int64_t>(names_.size());
-    if (nodes != columns_ && nodes + 1 != columns_)
+    if ((nodes != columns_ && nodes + 1 != columns_) || (nodes + 1 == columns_ && begins_with_values()))
       source_.fail(0, "{} rows of {} columns, expected as many rows as columns, beside names{}", nodes,
                    columns_,
                    !header_ && nodes == columns_ + 1 ? " (--header yes: the first line has names)" : "");
@@ -59,8 +59,22 @@ class MatrixTable {
   }
 
  private:
+  /// Whether the first fields of the rows are numbers that can be no names: equal ones, or fractions.
+  bool begins_with_values() const {
+    const auto number = [this](const std::string& field) { return head_.number_in(field).has_value(); };
+    if (!std::ranges::all_of(names_, number)) return false;
+    std::vector<std::string> sorted = names_;
+    std::ranges::sort(sorted);
+    return std::ranges::adjacent_find(sorted) != sorted.end() ||
+           !std::ranges::all_of(names_,
+                                [](const std::string& field) { return integer_id(field).has_value(); });
+  }
+
   bool finds_header() const {
-    const auto is_name = [this](const std::string& field) { return !head_.number_in(field); };
+    // "inf", "nan" and gaps are wrong values, no names.
+    const auto is_name = [this](const std::string& field) {
+      return !is_number(field, head_.decimal.value_or(Decimal::point)) && !is_missing(field);
+    };
     const std::vector<std::string>&first = head_.first, &second = head_.second;
     if (first.size() + 1 == second.size() || first[0].empty()) return true;
     return std::any_of(first.begin() + 1, first.end(), is_name) ||

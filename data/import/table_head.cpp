@@ -133,11 +133,19 @@ TableHead read_head(const std::string& path, const TextFormat& chosen, bool blan
   const std::optional<std::string>& comment = text.comment;
   head.format.comment = comment.value_or("");
   head.decimal = text.decimal;
+  std::optional<Separator> stated;
   FirstRecord first(text);
   std::vector<std::pair<int64_t, std::string>> doubtful;
   std::string last_comment;
   for (std::string_view line; source.next(line);) {
     if (!first.open()) {
+      if (source.line_number() == 1 && !head.is_table) stated = stated_separator(line);
+      if (source.line_number() == 1 && stated) {
+        TextFormat format = text;
+        if (!format.separator) format.separator = stated;
+        first = FirstRecord(format);
+        continue;
+      }
       const bool marked = !comment && !line.empty() && (line[0] == '#' || line[0] == '%');
       if (marked || head.format.is_comment(line)) {
         if (head.comments++ == 0) head.first_comment = line;
@@ -155,6 +163,7 @@ TableHead read_head(const std::string& path, const TextFormat& chosen, bool blan
     if (!first.open() || first.text().size() > TextSource::kLongestLine) break;
   }
   head.found = source.found();
+  if (stated) head.found += "; line 1, which states the separator, passed over";
   if (head.empty) return head;
   head.row = first.text();
   const int64_t number = head.format.first_line;

@@ -9,13 +9,6 @@ namespace adj {
 
 namespace {
 
-/// Whether a field is a name that headers use: source, user_id, :START_ID(Person), label.
-bool is_common_name(const std::string& field) {
-  if (is_column_name(field) || field.find(":ID") != std::string::npos) return true;
-  const std::vector<std::string> words = words_in(field);
-  return words.size() > 1 && (words.back() == "id" || words[0] == "node");
-}
-
 bool names_ends(const std::vector<std::string>& fields, const std::string& place) {
   return edge_columns(fields, {}, place).rule == EdgeColumns::Rule::known;
 }
@@ -36,10 +29,14 @@ TableRows::TableRows(const std::string& path, const TextFormat& text, Header hea
   };
   const bool named = std::any_of(chosen.begin(), chosen.end(),
                                  [&](const std::string& name) { return !is_number(name) && has(name); });
+  if (!head_.is_table && header != Header::no && is_title(first, head_.second))
+    data_fail("{}: \"{}\", a line above the header, expected the header first (sed 1d removes it)", place_,
+              excerpt(head_.row));
+  const auto is_named = [](const std::string& name) { return !name.empty(); };
   bool is_header = head_.is_table || header == Header::yes || (header == Header::find_out && named);
   if (!is_header && header == Header::find_out && head_.may_be_header()) {
     is_header = head_.numbers_under_words() || std::any_of(first.begin(), first.end(), is_common_name) ||
-                (first[0].empty() && first.size() > 1) || names_ends(first, place_);
+                (first[0].empty() && std::ranges::any_of(first, is_named)) || names_ends(first, place_);
     if (!is_header)
       data_fail("{}: \"{}\", a header or a row, expected --header yes or no to say which", place_,
                 excerpt(head_.row));

@@ -239,7 +239,8 @@ TEST_CASE_FIXTURE(EdgeFiles, "edges or nodes of several kinds are refused, unles
   CHECK(says(refused("user,item\n1,1\n2,1\n"), "edges:1: columns \"user\" and \"item\" may be…"));
   CHECK(says(refused("userId,movieId\nann,heat\nbob,heat\n"), "edges:1: columns \"userId\"…"));
   CHECK(edges_of(import("node_id\tnode_id\n1\t2\n2\t1\n")) == Pairs{{"1", "2"}, {"2", "1"}});
-  CHECK(edges_of(import("user,item\nann,heat\nbob,heat\n")) == Pairs{{"ann", "heat"}, {"bob", "heat"}});
+  CHECK(edges_of(import("user,item\nann,heat\nbob,heat\n", {.header = Header::yes})) ==
+        Pairs{{"ann", "heat"}, {"bob", "heat"}});
   CHECK(says(refused(":START_ID(User),:END_ID(Movie)\n1,1\n"), "edges:1: columns \":START_ID(User)\"…"));
   CHECK(
       refused("src_type,src_id,rel_time,dst_type,dst_id\nuser,1,5,item,1\n") ==
@@ -288,4 +289,53 @@ TEST_CASE_FIXTURE(EdgeFiles, "lines without an id are an error, dropped and coun
   CHECK(edges_of(numbers) == Pairs{{"1", "2"}, {"2", "1"}});
   CHECK(weights(numbers) == F{5, 7});
   CHECK(says(numbers.notes, "…; 2 lines without an id dropped\n"));
+}
+
+TEST_CASE_FIXTURE(EdgeFiles,
+                  "a first line that lacks an id is an error, or dropped, also if it may be a header") {
+  const std::string why = "expected the id of a node (--missing-ids drop passes over such lines";
+  for (const auto& [text, found] : {std::pair("x,NA\ny,z\nz,x\n", "edges:1: \"NA\" in column 2, "),
+                                    {"NA,b\nb,c\nc,d\n", "edges:1: \"NA\" in column 1, "},
+                                    {"a,\nb,c\nc,d\n", "edges:1: nothing in column 2, "}}) {
+    CHECK(says(refused(text), found + why + "…"));
+    const FoundEdges dropped = import(text, {.missing_ids = MissingIds::drop});
+    CHECK(dropped.graph.num_edges() == 2);
+    CHECK(dropped.num_nodes() == 3);
+    CHECK(says(dropped.notes, "…; 1 line without an id dropped\n"));
+  }
+  CHECK(names(import("x,NA\ny,z\nz,x\n", {.missing_ids = MissingIds::keep})) == Names{"x", "NA", "y", "z"});
+  CHECK(says(refused("a,b,bad\nb,c,1\nc,a,2\n", {.columns = {.source = "1", .target = "2", .label = "3"},
+                                                 .edge_task = Task::edge_regression}),
+             "edges:1: \"bad\" in column 3, expected a target…"));
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "a line that states the separator is passed over, a title is refused") {
+  for (const auto& [line, separator] :
+       Pairs{{"sep=,", ","}, {"sep=;", ";"}, {"SEP=|", "|"}, {"\"sep=;\"", ";"}}) {
+    const FoundEdges found =
+        import(line + "\nsrc" + separator + "dst\n1" + separator + "2\n2" + separator + "3\n");
+    CHECK(edges_of(found) == Pairs{{"1", "2"}, {"2", "3"}});
+    CHECK(says(found.notes, "…line 2 taken as header…; line 1, which states the separator, passed over;…"));
+  }
+  const EdgeListOptions yes{.header = Header::yes}, no{.header = Header::no};
+  CHECK(names(import("sep=;\r\nsrc;dst\r\na,b;c\r\n", yes)) == Names{"a,b", "c"});
+  CHECK(names(import("sep=;\na;b\nb;c\n", no)) == Names{"a", "b", "c"});
+  CHECK(import("1,2\n", with_labels("sep=;\nid;label\n1;x\n2;y\n")).classes == 2);
+  CHECK(import("sep=,\n0,1\n1,0\n", {.layout = EdgeLayout::matrix}).graph.num_edges() == 2);
+  CHECK(names(import("sep=;\na,b;c\n", {.layout = EdgeLayout::neighbors})) == Names{"a,b", "c"});
+  for (const std::string title : {"My graph export,", ","})
+    for (const auto& options : {EdgeListOptions{}, yes})
+      CHECK(says(refused(title + "\nsrc,dst\nb,c\nc,d\n", options),
+                 "edges:1: \"" + title + "\", a line above the header, expected the header first…"));
+}
+
+TEST_CASE_FIXTURE(EdgeFiles, "edges that Gephi calls directed and undirected are refused") {
+  const std::string mixed = "Source,Target,Type\n1,2,Undirected\n2,3,Directed\n";
+  const std::string why =
+      "edges: column \"Type\" says Directed in 1 and Undirected in 1 lines, expected edges of";
+  for (const bool undirected : {false, true})
+    CHECK(says(refused(mixed, {.undirected = undirected}), why + "…"));
+  const FoundEdges chosen = import(mixed, {.columns = {.source = "Source", .target = "Target"}});
+  CHECK(edges_of(chosen) == Pairs{{"1", "2"}, {"2", "3"}});
+  CHECK_FALSE(says(chosen.notes, "…calls its edges undirected…"));
 }

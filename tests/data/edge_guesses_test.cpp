@@ -60,10 +60,16 @@ TEST_CASE_FIXTURE(EdgeFiles,
   CHECK(dst_of(named) == I{1, 2});
   // Isolated pairs are in many graphs, usual column names in few.
   CHECK(says(notes("src,dst\nann,bob\ncid,dan\n"), "…header: src,dst…"));
-  CHECK(says(notes("person,friend\nann,bob\nbob,cid\n"), "…header: person,friend…"));
+  CHECK(says(notes("node,friend\nann,bob\nbob,cid\n"), "…header: node,friend…"));
   const FoundEdges weighted = import("a1,a2,w\nann,bob,1.5\ncid,dan,2\n", {.columns = {.weight = "3"}});
   CHECK(says(weighted.notes, "…header: a1,a2,w…"));
   CHECK(weights(weighted) == F{1.5f, 2});
+  CHECK(says(notes("drug1,drug2\nD1,D2\nD2,D3\n"), "…header: drug1,drug2…"));
+  CHECK(says(refused("BRCA1,BRCA2\nTP53,MDM2\nMDM2,MDM4\n"), "edges:1: \"BRCA1,BRCA2\", a header or…"));
+  // Other words may be names of nodes, whose edge would be lost.
+  for (const std::string first : {"person,friend", "node1,node2"})
+    CHECK(refused(first + "\nnode3,node4\nnode4,node5\nnode5,node3\n") ==
+          "edges:1: \"" + first + "\", a header or an edge, expected --header yes or no to say which");
   // Other first lines are edges, with a note if that is not certain.
   CHECK(notes("ann,bob\nbob,cid\n") == "edges: separated by a comma; ids are names\n");
   CHECK(says(notes("ann,bob\ncid,dan\n"), "…line 1 taken as an edge: ann,bob, with ids…"));
@@ -87,9 +93,9 @@ TEST_CASE_FIXTURE(EdgeFiles,
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "names in a header are not nodes, on any number of threads") {
-  std::string text = "one,two\n";
+  std::string text = "one,id\n";
   for (int i = 0; i < 200000; ++i) text += fmt::format("n{},n{}\n", i % 5000, (i * 7) % 4999);
-  const Dataset expected = import(text.substr(8), {.undirected = true});
+  const Dataset expected = import(text.substr(7), {.undirected = true});
   for (int threads : {1, 4}) {
     const Threads scope(threads);
     const Dataset data = import(text, {.undirected = true});

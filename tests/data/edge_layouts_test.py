@@ -183,9 +183,20 @@ np.save("m.npy", bits)
 matrix("m.npy", "--features", write("nodes.csv", "id,size\n" + "".join(f"{k},{k + 1}\n" for k in reversed(range(N)))))
 assert read_dataset("o.h5")["x"].ravel().tolist() == list(range(1, N + 1))
 
+# Matrix Market in coordinates is read as sparse matrices are: zeros are none, equal entries are added up.
+for kind, entries, wanted in (("real general", "3 3 4\n1 2 5\n2 3 0\n3 1 1\n3 1 2\n", [[0, 5, 0], [0, 0, 0], [3, 0, 0]]),
+                              ("pattern symmetric", "3 3 3\n2 1\n1 2\n3 3\n", [[0, 2, 0], [2, 0, 0], [0, 0, 1]])):
+    expect(np.array(wanted), write("m.mtx", f"%%MatrixMarket matrix coordinate {kind}\n{entries}"), says=["equal entries added"])
+expect(np.array([[0, 1], [0, 0]]), write("m.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 5\n2 1 0\n"), "--weight", "none",
+       weighted=False, says=["1 stored zeros are no edges"])
+
 # Refusals, and the hint where a matrix is taken for a list.
 for text, says in (("0,1\n1,x\n", 'm.csv:2: "x" in column 2, expected a finite number'), ("0,1\n1,\n", 'm.csv:2: "" in column 2'),
                    ("0,1\n1,nan\n", '"nan" in column 2'), ("0,1\n1,0\n1,1\n1,1\n", "4 rows of 2 columns, expected as many"),
+                   ("0,0.3,inf\n0.3,0,1\ninf,1,0\n", 'm.csv:1: "inf" in column 3, expected a finite number'),
+                   ("0,NaN,1\n1,0,1\n1,1,0\n", 'm.csv:1: "NaN" in column 2'), ("0,,1\n1,0,1\n", 'm.csv:1: "" in column 2'),
+                   ("0,1,0,1\n1,0,0,1\n0,1,1,0\n", "3 rows of 4 columns, expected as many"),
+                   ("0.5,1,0\n1.5,0,1\n", "2 rows of 3 columns, expected as many"),
                    ("1,2\n0,1\n1,0\n", "--header yes"), ("0,1\n1\n", "m.csv:2: 1 fields, expected 2"),
                    (",a,b\na,0,1\nc,1,0\n", 'column "b" is the name of no row'), (",a,a\na,0,1\nb,1,0\n", "two columns of one name"),
                    (",a,b\na,0,1\na,1,0\n", '"a" is the name of two nodes'), (",a,b\na,0,0\nb,0,0\n", "no edges"), ("", "no rows"),
@@ -266,8 +277,20 @@ assert sorted(pairs()) == [("http://a", "http://b"), ("http://a", "http://c"), (
 neighbors(write("g.txt", "a b c\nd\n"), "--features", write("nodes.csv", "id,x\nd,4\nc,3\nb,2\na,1\n"))
 assert read_dataset("o.h5")["x"].ravel().tolist() == [1, 2, 3, 4]
 for text, says in (("a: b\nc d\n", "g.txt:2: no colon behind the node"), ("1 2\n3 x\n", 'g.txt:2: "x", expected a 64-bit integer'),
-                   ("a b\nNA b\n", '"NA", expected the id'), ("", "no lines"), ("a\nb\n", "no edges"), (",a\n", '"", expected the id')):
+                   ("a b\nNA b\n", '"NA", expected the id'), ("", "no lines"), ("a\nb\n", "no edges"), (",a\n", '"", expected the id'),
+                   ("0: [1, 2]\n1: [0]\n2: [0]\n", 'g.txt:1: "0: [1, 2]", which has brackets, expected ids alone'),
+                   ("d:\na: [b]\n", "g.txt:2: "), ("0: {1, 2}\n", "has brackets"), ("0 (1 2)\n", "has brackets"),
+                   ("node,neighbors\na,b\n", 'g.txt:1: "node,neighbors", which may be a header'), ("who,whom\n1,2\n2,1\n", "a header"),
+                   ('a,"b,c"\nb,a\n', 'g.txt:1: "b,c", which may be a list of ids'), ("1 2,3\n2 1\n", '"1 2", which may be a list'), ("1\t2,3\n2\t1\n", '"2,3", which may'),
+                   ("a b:0.5 c:0.2\nb a:0.5\n", "which may have weights"), ("a: b:1\n", "which may have weights"),
+                   ("a 2\nb {}\nc {}\nb 0\nc 0\n", 'g.txt:2: "b {}", as networkx.write_multiline_adjlist writes'),
+                   ("0 1\n1 {'weight': 2}\n1 0\n", "write_multiline_adjlist")):
     refused(write("g.txt", text), "--layout", "neighbors", says=says)
+for text, names in (("[a] {b}\n", "[a] {b}"), ('a,"b,c"\n', "a b,c"), ("x:1 y:2\n", "x:1 y:2"), ("node id\n", "node id"), ("a b:1\n", "a b:1")):
+    neighbors(write("g.txt", text), "--ids", "names")
+    assert list(read_dataset("o.h5")["node_names"]) == names.split(), text
+for text in ("x:1 y:2 z:3\n", "Doe (x),Roe (y),Poe\n", '"(a)" b\n', "a,b\nb,c,d\nd,e;f\n"):  # names with such characters
+    neighbors(write("g.txt", text))
 refused(write("g.txt", "a: b c\nb: a c\n"), says="--layout neighbors")
 refused(write("g.txt", "a b c\nb c\n"), says="--layout neighbors")
 refused("g.txt", "--layout", "neighbors", "--header", "yes", status=2, says="--header: conflicts")

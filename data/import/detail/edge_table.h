@@ -68,6 +68,7 @@ class EdgeTable {
   bool doubtful_[2] = {};          // an end's type is the table's, though its column is called otherwise
   std::vector<std::string> bare_;  // types of nodes without a table, beside tables
   int64_t dropped_ = 0, rounded_weights_ = 0;
+  EdgeDirections directions_;
 };
 
 }  // namespace adj
