@@ -27,6 +27,37 @@ bool has_columns(ColumnType type) {
   return type == ColumnType::hash || type == ColumnType::text || type == ColumnType::vector;
 }
 
+/// Whether features of the same names mean the same. A boolean is the number 1 or 0, an item of a set is a
+/// category; ordinals may lack the last ones. What has other names is found by these.
+bool agree(const ColumnEncoder& found, const ColumnEncoder& expected) {
+  const auto kind = [](const ColumnEncoder& encoder) {
+    return encoder.type == ColumnType::boolean ? ColumnType::number
+           : is_one_hot(encoder)               ? ColumnType::category
+                                               : encoder.type;
+  };
+  if (kind(found) != kind(expected)) return false;
+  const std::vector<std::string>&less = found.categories, &all = expected.categories;
+  if (found.type == ColumnType::ordinal)
+    return less.size() <= all.size() && std::equal(less.begin(), less.end(), all.begin());
+  return is_one_hot(found) || found.type == ColumnType::vector || found.columns == expected.columns;
+}
+
+std::string described(const ColumnEncoder& encoder) {
+  if (encoder.type == ColumnType::ordinal)
+    return fmt::format("an ordinal of {}", detail::listed(encoder.categories, 5));
+  const bool hashed = encoder.type == ColumnType::hash || encoder.type == ColumnType::text ||
+                      (encoder.type == ColumnType::set && !is_one_hot(encoder));
+  return hashed ? fmt::format("{}:{}", name_of(encoder.type), encoder.columns)
+                : fmt::format("a {}", name_of(encoder.type));
+}
+
+/// The encoder of a column, or null.
+const ColumnEncoder* encoder_for(const std::string& column, const FeatureEncoder& all) {
+  const auto place = std::find_if(all.columns.begin(), all.columns.end(),
+                                  [&](const ColumnEncoder& c) { return c.column == column; });
+  return place == all.columns.end() ? nullptr : &*place;
+}
+
 /// Reads one encoder; its fields are named in messages.
 class ColumnParser {
  public:
@@ -176,10 +207,8 @@ std::string different_fillings(const FeatureEncoder& found, const FeatureEncoder
   constexpr size_t kShown = 5;
   std::vector<std::string> differences;
   for (const ColumnEncoder& wanted : expected.columns) {
-    const auto fitted = std::find_if(found.columns.begin(), found.columns.end(),
-                                     [&](const ColumnEncoder& c) { return c.column == wanted.column; });
-    if (fitted == found.columns.end() || fitted->filling.empty() ||
-        fitted->filling.size() != wanted.filling.size())
+    const ColumnEncoder* const fitted = encoder_for(wanted.column, found);
+    if (fitted == nullptr || fitted->filling.empty() || fitted->filling.size() != wanted.filling.size())
       continue;
     for (size_t k = 0; k < wanted.filling.size(); ++k) {
       if (fitted->filling[k] == wanted.filling[k]) continue;
@@ -189,6 +218,21 @@ std::string different_fillings(const FeatureEncoder& found, const FeatureEncoder
     }
   }
   return differences.empty() ? "" : detail::listed(differences, kShown);
+}
+
+std::string different_types(const FeatureEncoder& found, const FeatureEncoder& expected) {
+  std::string first;
+  int64_t more = 0;
+  for (const ColumnEncoder& wanted : expected.columns) {
+    const ColumnEncoder* const fitted = encoder_for(wanted.column, found);
+    if (fitted == nullptr || agree(*fitted, wanted)) continue;
+    if (first.empty())
+      first = fmt::format("column {} is {} here, {} in the training", excerpt(wanted.column),
+                          described(*fitted), described(wanted));
+    else
+      ++more;
+  }
+  return more == 0 ? first : fmt::format("{}, and so {} more", first, more);
 }
 
 }  // namespace adj

@@ -71,5 +71,8 @@ FeatureEncoder load_feature_encoder(const std::string& path);
 
 /// Where `found` fills gaps with other numbers than `expected`: "age: 44.89, not 45.03"; or empty.
 std::string different_fillings(const FeatureEncoder& found, const FeatureEncoder& expected);
+/// Where a column of `found` becomes features of another meaning than in `expected`, though of the same name:
+/// "column born is a number here, a date in the training, and so 2 more"; or empty.
+std::string different_types(const FeatureEncoder& found, const FeatureEncoder& expected);
 
 }  // namespace adj

@@ -58,6 +58,8 @@ std::optional<std::vector<int32_t>> matched(const FoundColumns& found,
                                             const std::vector<std::string>& expected,
                                             const FeatureEncoder& encoder, const std::string& origin) {
   const std::string& file = found.file;
+  if (const std::string differences = different_types(found.encoder, encoder); !differences.empty())
+    data_fail("{}: {}: {}; convert with --like MODEL", file, found.things, differences);
   if (const std::string differences = different_fillings(found.encoder, encoder); !differences.empty())
     log_info("{}: gaps in {} have other numbers than those of {}: {} (convert --like uses its numbers)",
              found.things, file, origin, differences);
@@ -69,9 +71,9 @@ std::optional<std::vector<int32_t>> matched(const FoundColumns& found,
   }
   NameMatch match(expected, found.names);
   if (!match.missing.empty())
-    data_fail("{}: {}: no column {}{}{}; {} was trained with {} columns", file, found.place,
+    data_fail("{}: {}: no column {}{}{}; {} was trained with {} columns{}", file, found.place,
               quoted(match.missing), match.others.empty() ? "" : ", but ", quoted(match.others), origin,
-              expected.size());
+              expected.size(), found.encoder.empty() ? "" : "; convert with --like MODEL");
   if (!match.others.empty())
     log_info("{}: {} passed over, which {} does not know", found.things, quoted(match.others), origin);
   if (match.moved()) log_info("{}: columns in the order of {}, by name", found.things, origin);

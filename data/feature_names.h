@@ -16,8 +16,8 @@ Features select_columns(const Features& x, std::span<const int32_t> order);
 /// (a checkpoint) was trained on, by their names; columns it does not know are passed over. What is reordered
 /// or passed over is logged by name. If either side has no names, columns stay where they are, which is
 /// logged too, as is what `encoder` fills gaps with otherwise than the dataset's own. Throws DataError "FILE:
-/// nodes/x_names: …" naming the columns that are missing and those that are new, and for features in a file
-/// that need another order.
+/// nodes/x_names: …" naming the columns that are missing and those that are new, or whose type in the table
+/// differs (different_types()), and for features in a file that need another order.
 void match_features(Dataset& data, const std::string& file, const std::vector<std::string>& expected,
                     const FeatureEncoder& encoder, const std::string& origin);
 

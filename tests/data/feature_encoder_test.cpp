@@ -161,3 +161,32 @@ TEST_CASE("different fillings are found by the names of columns") {
   CHECK(different_fillings(found, people()) == "age: 44.5, not 41.5, v: 0.2, not 0.1");
   CHECK(different_fillings({}, people()).empty());
 }
+
+TEST_CASE("encoders are compared by what features of the same names mean") {
+  const ColumnEncoder sizes{.column = "size", .type = ColumnType::ordinal, .categories = {"L", "M", "S"}},
+      note{.column = "note", .type = ColumnType::text, .columns = 16},
+      tags{.column = "tags", .type = ColumnType::set, .categories = {"a", "b"}, .separator = "|"},
+      color{.column = "color", .type = ColumnType::category, .categories = {"blue", "red"}};
+  const FeatureEncoder trained{{sizes, note, tags, color}};
+  const auto found = [&](size_t k, auto change) {
+    FeatureEncoder other = trained;
+    change(other.columns[k]);
+    return different_types(other, trained);
+  };
+  CHECK(found(0, [](auto& c) { c.filling = {1}; }).empty());
+  CHECK(found(0, [](auto& c) { c.categories = {"L", "M"}; }).empty());
+  CHECK(found(2, [](auto& c) { c.categories = {"b", "c"}, c.separator = " "; }).empty());
+  CHECK(found(3, [](auto& c) { c.categories = {"red"}, c.column = "colour"; }).empty());
+  CHECK(found(0, [](auto& c) {
+          c.categories = {"M", "S"};
+        }) == "column size is an ordinal of M, S here, an ordinal of L, M, S in the training");
+  CHECK(found(1, [](auto& c) { c.columns = 32; }) == "column note is text:32 here, text:16 in the training");
+  CHECK(found(1, [](auto& c) { c.type = ColumnType::hash; }) ==
+        "column note is hash:16 here, text:16 in the training");
+  CHECK(found(2, [](auto& c) { c.categories.clear(), c.columns = 16; }) ==
+        "column tags is set:16 here, a set in the training");
+  const FeatureEncoder numbers = FeatureEncoder::numbers({"size", "note", "color"});
+  CHECK(different_types(numbers, trained) ==
+        "column size is a number here, an ordinal of L, M, S in the training, and so 2 more");
+  CHECK(different_types({}, trained).empty());
+}
