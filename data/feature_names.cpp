@@ -5,6 +5,7 @@
 #include <adjoint/data/feature_names.h>
 #include <adjoint/graph/detail/sort_rows.h>
 
+#include <cmath>
 #include <optional>
 #include <unordered_map>
 
@@ -159,24 +160,79 @@ void match_attributes(Dataset& data, const std::string& file, const std::vector<
   data.attr_encoder = {};
 }
 
-void match_classes(Dataset& data, const std::string& file, const std::vector<std::string>& expected,
-                   const std::string& origin) {
+namespace {
+
+/// Several labels or targets; without all that the model has there is nothing to compare with.
+void match_label_columns(Dataset& data, const std::string& file, const std::vector<std::string>& expected,
+                         const std::string& origin) {
   const std::vector<std::string>& found = data.class_names;
   if (expected.empty() || found.empty() || expected == found) return;
-  const NameMatch match(found, expected);  // order: the model's number of each class of the dataset
+  const NameMatch match(expected, found);
   Tensor& y = data.labels();
-  if (!y || y.dims() != 1)
-    data_fail("{}: columns of labels {}, expected those of {}: {}", file, quoted(found), origin,
-              quoted(expected));
+  if (!match.missing.empty()) {
+    log_info("no metric: {} has no labels {}{}{}", file, quoted(match.missing),
+             match.others.empty() ? "" : ", but ", quoted(match.others));
+    y = {};
+    return;
+  }
+  if (!match.others.empty())
+    log_info("labels: {} passed over, which {} does not know", quoted(match.others), origin);
+  if (match.moved()) log_info("labels: columns in the order of {}, by name", origin);
+  y = selected(y.to(Device::cpu()), match.order).to(y.device());
+  data.class_names = expected;
+}
+
+/// The number that a name of a class is: 1 of "1" and "1.0".
+std::optional<int64_t> class_number(const std::string& name) {
+  constexpr double kMost = 1LL << 53;
+  const auto number = number_in<double>(name);
+  if (!number || std::abs(*number) > kMost || *number != std::floor(*number)) return {};
+  return static_cast<int64_t>(*number);
+}
+
+/// Names of classes to match by: those without names are numbers, and so are then the others' names. Both
+/// stay empty if positions are all there is.
+void name_by_number(std::vector<std::string>& names, int64_t classes, std::vector<std::string>& others) {
+  if (std::none_of(others.begin(), others.end(), [](const auto& name) { return class_number(name); })) {
+    others.clear();
+    return;
+  }
+  for (int64_t c = 0; c < classes; ++c) names.push_back(std::to_string(c));
+  for (std::string& name : others)
+    if (const auto number = class_number(name)) name = std::to_string(*number);
+}
+
+}  // namespace
+
+void match_classes(Dataset& data, const std::string& file, const std::vector<std::string>& expected,
+                   int64_t outputs, const std::string& origin) {
+  Tensor& y = data.labels();
+  if (!y) return;
+  if (y.dims() != 1) return match_label_columns(data, file, expected, origin);
+  std::vector<std::string> found = data.class_names, wanted = expected;
+  if (found.empty() && wanted.empty()) {
+    data.classes = std::max(data.classes, outputs);  // a model knows its last classes too
+    return;
+  }
+  if (found.empty()) name_by_number(found, data.classes, wanted);
+  if (wanted.empty()) name_by_number(wanted, outputs, found);
+  if (found.empty() || wanted.empty()) {
+    if (data.classes == outputs)
+      log_info("labels: classes matched by position, as {} has no names of them",
+               expected.empty() ? origin : file);
+    return;
+  }
+  if (found == wanted) return;
+  const NameMatch match(found, wanted);  // order: the model's number of each class of the dataset
   if (!match.missing.empty())
     log_warning("labels: {} unknown to {}: without a label here", quoted(match.missing), origin);
-  log_info("labels: classes in the order of {}, by name", origin);
+  if (match.moved()) log_info("labels: classes in the order of {}, by name", origin);
   std::vector<int32_t> labels = y.to_vector<int32_t>();
   for (int32_t& label : labels)
     if (label >= 0) label = match.order[static_cast<size_t>(label)];
   y = Tensor::from(labels);
   data.class_names = expected;
-  data.classes = std::ssize(expected);
+  data.classes = outputs;
   const auto labelled = [&](const Tensor& part) {
     std::vector<int32_t> kept;
     for (const int32_t i : part.to_vector<int32_t>())

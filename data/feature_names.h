@@ -25,10 +25,12 @@ void match_features(Dataset& data, const std::string& file, const std::vector<st
 void match_attributes(Dataset& data, const std::string& file, const std::vector<std::string>& expected,
                       const FeatureEncoder& encoder, const std::string& origin);
 
-/// Numbers the classes of a dataset, read from `file`, as `expected` by `origin` does, by their names:
-/// labels, or columns of several. Nodes of a class that the model does not know become unlabelled, in no
-/// split; what changes is logged. Without names on either side nothing changes.
+/// Numbers the classes of a dataset, read from `file`, as `expected` by `origin` does for its `outputs`, by
+/// their names: classes without names are named 0, 1, …, if the other side's names are numbers. Nodes of a
+/// class that the model does not know become unlabelled, in no split; what changes is logged. Columns of
+/// several labels come into the model's order; if it has one that the dataset lacks, the labels are removed,
+/// which is logged too.
 void match_classes(Dataset& data, const std::string& file, const std::vector<std::string>& expected,
-                   const std::string& origin);
+                   int64_t outputs, const std::string& origin);
 
 }  // namespace adj

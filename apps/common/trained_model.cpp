@@ -73,7 +73,7 @@ void match_names(Dataset& data, const std::string& file, const ModelDescription&
   match_features(data, file, model.feature_names, model.encoder, model.origin);
   if (model.edges.attributes > 0)
     match_attributes(data, file, model.attr_names, model.attr_encoder, model.origin);
-  if (data.task == model.task) match_classes(data, file, model.class_names, model.origin);
+  if (data.task == model.task) match_classes(data, file, model.class_names, model.num_outputs, model.origin);
 }
 
 const Tensor& labels_for(const ModelDescription& model, const Dataset& data) {

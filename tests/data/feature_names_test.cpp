@@ -83,11 +83,63 @@ TEST_CASE("classes are numbered as a model's by name; a class that it does not k
   data.y = Tensor::from<int32_t>({0, 1, 2});
   data.splits = {{Tensor::from<int32_t>({0}), Tensor::from<int32_t>({1}), Tensor::from<int32_t>({2})}};
   data.use_split(0);
-  match_classes(data, "b.h5", {"dog", "cat"}, "m.h5");
+  match_classes(data, "b.h5", {"dog", "cat"}, 2, "m.h5");
   CHECK(data.y.to_vector<int32_t>() == std::vector<int32_t>{1, 0, -1});
   CHECK(data.test.numel() == 0);
   CHECK(data.val.to_vector<int32_t>() == std::vector<int32_t>{1});
   CHECK(data.classes == 2);
+}
+
+TEST_CASE("classes without names are numbers, which are matched by the other side's names") {
+  struct Case {
+    std::vector<std::string> found, trained;
+    int64_t classes, outputs;
+    std::vector<int32_t> expected;  // of labels 0 and the last class
+  };
+  const Case cases[] = {{{"0", "1", "3"}, {}, 3, 3, {0, -1}},     {{"1", "2", "3"}, {}, 3, 3, {1, -1}},
+                        {{}, {"1", "2", "3"}, 3, 3, {-1, 1}},     {{"0", "2"}, {}, 2, 3, {0, 2}},
+                        {{"0.0", "2.0"}, {}, 2, 3, {0, 2}},       {{}, {}, 2, 3, {0, 1}},
+                        {{}, {"cat", "dog", "owl"}, 3, 3, {0, 2}}};
+  for (const Case& c : cases) {
+    CAPTURE(c.found.size());
+    Dataset data = named({"a"});
+    data.task = Task::node_class;
+    data.classes = c.classes;
+    data.class_names = c.found;
+    data.y = Tensor::from<int32_t>({0, static_cast<int32_t>(c.classes) - 1, -1});
+    match_classes(data, "b.h5", c.trained, c.outputs, "m.h5");
+    CHECK(data.y.to_vector<int32_t>() == std::vector<int32_t>{c.expected[0], c.expected[1], -1});
+    CHECK(data.classes == c.outputs);
+  }
+}
+
+TEST_CASE("columns of several labels are matched by name; without one of them there are no labels") {
+  Dataset data = named({"a"});
+  data.task = Task::node_regression;
+  data.class_names = {"vip", "score", "age"};
+  data.y = Tensor::from<float>({1, 2, 3, 4, 5, 6, 7, 8, 9}, {3, 3});
+  match_classes(data, "b.h5", {"age", "vip"}, 2, "m.h5");
+  CHECK(values(data.y) == Numbers{3, 1, 6, 4, 9, 7});
+  match_classes(data, "b.h5", {"age", "salary"}, 2, "m.h5");
+  CHECK(!data.y);
+}
+
+TEST_CASE("columns of the same name but another type are refused, naming --like") {
+  Dataset data = named({"joined", "age"});
+  data.encoder = FeatureEncoder::numbers({"joined", "age"});
+  FeatureEncoder trained = data.encoder;
+  trained.columns[1].type = ColumnType::boolean;  // 1 and 0, as numbers
+  trained.columns[1].filling = {0.5f};
+  match_features(data, "b.h5", {"joined", "age"}, trained, "m.h5");
+  trained.columns[0].type = ColumnType::date;
+  CHECK_THROWS_WITH_AS(
+      match_features(data, "b.h5", {"joined", "age"}, trained, "m.h5"),
+      "b.h5: features: column joined is a number here, a date in the training; convert with --like MODEL",
+      DataError);
+  CHECK_THROWS_WITH_AS(match_features(data, "b.h5", {"joined", "city=paris"}, {}, "m.h5"),
+                       "b.h5: nodes/x_names: no column 'city=paris', but 'age'; m.h5 was trained with 2 "
+                       "columns; convert with --like MODEL",
+                       DataError);
 }
 
 TEST_CASE("names of columns are kept in files, and checked") {
