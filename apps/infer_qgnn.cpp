@@ -25,12 +25,12 @@ Dataset dataset_of(const ModelDescription& model, const InferOptions& o) {
     data_fail("{}: graphs/offsets: missing, {} was trained on graphs", o.data, model.name);
   set_node_features(data, o.data, model);
   require_features(data, o.data, "infer_qgnn");
-  match_names(data, o.data, model);
+  if (!data.splits.empty()) data.use_split(split_of_training(model, data, o.data));
+  match_names(data, o.data, model);  // which takes nodes of unknown classes from the split
   if (data.num_features() != model.num_features)
     data_fail("{}: nodes/x: {} columns, but {} was trained on {}", o.data, data.num_features(), o.checkpoint,
               model.num_features);
   take_edge_inputs(data, o.data, {}, {}, model.options.model);
-  if (!data.splits.empty()) data.use_split(0);
   return data;
 }
 

@@ -155,10 +155,15 @@ void predict(const PredictOptions& o) {
   if (loaded && loaded->of_graphs() && !data.graph_offsets)
     data_fail("{}: graphs/offsets: missing, {} was trained on graphs", o.data, loaded->origin());
   require_features(data, o.data, "predict");
-  const int64_t split = *split_number(o.split);
-  if (!data.splits.empty() && split >= std::ssize(data.splits))
-    usage_fail("--split: expected 0 to {} for {}, got {}", data.splits.size() - 1, o.data, split);
-  if (!data.splits.empty()) data.use_split(static_cast<size_t>(split));
+  if (!data.splits.empty()) {
+    const bool trained = loaded && !loaded->of_links();
+    const size_t split = o.split != "auto" ? static_cast<size_t>(*split_number(o.split))
+                         : trained         ? split_of_training(loaded->description(), data, o.data)
+                                           : 0;
+    if (split >= data.splits.size())
+      usage_fail("--split: expected 0 to {} for {}, got {}", data.splits.size() - 1, o.data, split);
+    data.use_split(split);
+  }
   if (!loaded) {
     loaded = load_foreign(o, data, device);
     check_requests(*loaded, o);

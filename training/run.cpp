@@ -384,6 +384,7 @@ void Run::save(models::Checkpoint& checkpoint) const {
   checkpoint.set("stopped", int64_t{stopped_});
   record_.write(checkpoint, task_.reported);
   task_.preprocessing.save(checkpoint);
+  checkpoint.set("undirected", int64_t{task_.data.undirected || task_.data.graph.is_symmetric()});
   if (!task_.graph.empty()) checkpoint.facts["graph"] = task_.graph;
   if (!objective_.mean()) return;
   checkpoint.tensors["targets.mean"] = objective_.mean();

@@ -69,11 +69,46 @@ ExecutionOptions execution_options_of(const ModelDescription& model) {
   return options;
 }
 
+namespace {
+
+/// Says if edges go in one direction here and went in both in the training, or the reverse.
+void compare_directions(const Dataset& data, const std::string& file, const ModelDescription& model) {
+  const auto fact = model.facts.find("undirected");
+  if (fact == model.facts.end() || data.graph.num_edges() == 0) return;
+  if (fact->second == "0" && data.undirected)
+    log_warning("{}: an undirected graph, {} was trained on a directed one", file, model.origin);
+  if (fact->second == "1" && !data.undirected && !data.graph.is_symmetric())
+    log_warning("{}: a directed graph, {} was trained on an undirected one (convert --undirected)", file,
+                model.origin);
+}
+
+}  // namespace
+
 void match_names(Dataset& data, const std::string& file, const ModelDescription& model) {
+  compare_directions(data, file, model);
   match_features(data, file, model.feature_names, model.encoder, model.origin);
   if (model.edges.attributes > 0)
     match_attributes(data, file, model.attr_names, model.attr_encoder, model.origin);
   if (data.task == model.task) match_classes(data, file, model.class_names, model.num_outputs, model.origin);
+}
+
+size_t split_of_training(const ModelDescription& model, const Dataset& data, const std::string& file) {
+  const auto number = [&](const char* name) {
+    const auto fact = model.facts.find(name);
+    return fact == model.facts.end() ? std::nullopt : number_in<int64_t>(fact->second);
+  };
+  const auto option = model.facts.find("option.split");
+  const int64_t count = std::ssize(data.splits);
+  std::optional<int64_t> trained = number("option.split");
+  if (option != model.facts.end() && option->second == "all")
+    if (const auto run = number("run")) trained = *run % count;  // run r is on split r modulo their number
+  const int64_t wanted = trained.value_or(0);
+  if (wanted < 0 || wanted >= count) {
+    log_info("split 0: {} has no split {}, on which {} was trained", file, wanted, model.origin);
+    return 0;
+  }
+  if (count > 1) log_info("split {} of 0 to {}{}", wanted, count - 1, trained ? ", as in the training" : "");
+  return static_cast<size_t>(wanted);
 }
 
 const Tensor& labels_for(const ModelDescription& model, const Dataset& data) {

@@ -26,8 +26,11 @@ training::Metric metric_of(const ModelDescription& model, const std::string& fil
 training::ExecutionOptions execution_options_of(const ModelDescription& model);
 
 /// Columns and classes of a dataset, read from `file`, in the model's order, by their names
-/// (data/feature_names.h).
+/// (data/feature_names.h). Says if the graph is directed and the training's was not, or the reverse.
 void match_names(Dataset& data, const std::string& file, const ModelDescription& model);
+/// The split of a dataset with splits on which the model was trained, or the first if the file has no such
+/// one; says which unless it is the only one.
+size_t split_of_training(const ModelDescription& model, const Dataset& data, const std::string& file);
 
 /// The dataset's labels of the model's kind, nodes, graphs or edges; absent if it has none.
 const Tensor& labels_for(const ModelDescription& model, const Dataset& data);

@@ -99,7 +99,7 @@ void check(PredictOptions& o, const std::vector<std::string>& renamed) {
   if (o.text.any() && o.pairs.empty() && o.nodes.empty())
     usage_fail("--comment, --encoding, --separator, --decimal: require --pairs or --nodes");
   (void)o.text.format();
-  if (!split_number(o.split)) usage_fail("--split: expected a number, got 'all'");
+  if (o.split != "auto" && !split_number(o.split)) usage_fail("--split: expected a number, got 'all'");
   RunFiles files;
   files.read("data", o.data);
   files.read("checkpoint", o.checkpoint);
@@ -143,7 +143,9 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
         "each "
         "layer and head, to FILE.csv, FILE.jsonl or FILE.h5; of GAT, GATv2, Transformer and AGNN"},
        escape_formulas_option(o.escape_formulas),
-       {"split", &o.split, "K", "split of the dataset on whose test nodes the metric is computed"},
+       {"split", &o.split, "K",
+        "split of the dataset on whose test nodes the metric is computed; auto: that of the training, or "
+        "without one the first"},
        {"device", &o.device, "NAME", "cpu, cuda or cuda:1"},
        {"threads", &o.threads, "N", "CPU threads (0: all cores)", true, IntegerRange{0, kMaxThreads}},
        {"json", &o.json, "", "print one JSON object at the end"},

@@ -11,7 +11,7 @@ namespace adj::apps {
 
 /// Options of `predict`.
 struct PredictOptions {
-  std::string checkpoint, pyg_state, data, out, device = "cpu", split = "0";
+  std::string checkpoint, pyg_state, data, out, device = "cpu", split = "auto";
   std::string nodes, embeddings, attention, pairs;  ///< empty: not asked for
   TextOptions text;                                 ///< of nodes and pairs
   int64_t missing_links = 0;                        ///< 0: not asked for

@@ -146,6 +146,31 @@ TEST_CASE("the metric is the training's, over the test nodes of the named split"
   CHECK(mentions(bench.predict(bench.data, {"--split", "1"}).out,
                  {fmt::format("test macro-F1 {:.4f}", std::stod(expected["test_acc"]))}));
   CHECK(fails_with(bench.predict(bench.data, {"--split", "2"}), 2, {"--split", "0 to 1", "2"}));
+  const Outcome usual = bench.predict(bench.data, {"--json"});  // the split of the training
+  CHECK(json_of(usual)["test_acc"] == expected["test_acc"]);
+  CHECK(says(usual.err, "…split 1 of 0 to 1, as in the training…"));
+  const std::string single = bench.folder.file("single.h5");
+  save_dataset(small_dataset(), single);
+  CHECK(says(bench.predict(single).err, "…split 0: …single.h5 has no split 1, on which train_gcn…"));
+}
+
+TEST_CASE("a directed graph is told from the undirected one of the training, where the checkpoint knows") {
+  const Bench bench;
+  bench.train("train_gcn", {});
+  Dataset directed = small_dataset();
+  const EdgeIndex edges = directed.graph.edge_index();
+  const int64_t half = directed.graph.num_edges() / 2;
+  directed.graph = Graph::from_coo(directed.num_nodes(), edges.src.rows(0, half), edges.dst.rows(0, half));
+  directed.undirected = false;
+  const std::string file = bench.folder.file("directed.h5");
+  save_dataset(directed, file);
+  const std::string warned = "a directed graph, train_gcn";
+  CHECK(mentions(succeeds(bench.predict(file)).err, {warned, "--undirected"}));
+  CHECK(succeeds(bench.predict(bench.data)).err.find("directed") == std::string::npos);
+  models::Checkpoint older = models::load_checkpoint(bench.checkpoint);
+  older.facts.erase("undirected");
+  models::save_checkpoint(older, bench.checkpoint);
+  CHECK(succeeds(bench.predict(file)).err.find("directed") == std::string::npos);
 }
 
 TEST_CASE("a model runs on unseen graphs without labels and splits") {
