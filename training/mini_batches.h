@@ -18,8 +18,10 @@ class SampledBatches : public Batches<Batch> {
     const Var out(in_evaluation([&] { return computed({}); }));
     return {run_.objective().loss(out, run_.examples().val).value(), run_.objective().output(out.value())};
   }
-  Tensor outputs() override { return computed_output({}); }
-  Tensor outputs_for(const Features& x) override { return computed_output(x); }
+  Tensor outputs() override { return SampledBatches::outputs_for({}); }  // models of graphs override that
+  Tensor outputs_for(const Features& x) override {
+    return run_.objective().output(in_evaluation([&] { return computed(x); }));
+  }
 
  protected:
   /// Raw outputs for all examples, without gradients, with the features `x` instead of the task's, unless it
@@ -38,10 +40,6 @@ class SampledBatches : public Batches<Batch> {
   const Run& run_;
 
  private:
-  Tensor computed_output(const Features& x) {
-    return run_.objective().output(in_evaluation([&] { return computed(x); }));
-  }
-
   models::Model& evaluated_;
 };
 
