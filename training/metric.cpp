@@ -120,6 +120,12 @@ std::string obstacle(const Metric& metric, const Examples& examples, const Tenso
 
 }  // namespace
 
+void Metric::name_class(const std::vector<std::string>& class_names) {
+  const bool of_positives =
+      option == "pr-auc" || option.starts_with(kRecallAt) || option.starts_with(kPrecisionAt);
+  if (of_positives && class_names.size() == 2) name += fmt::format(" of '{}'", excerpt(class_names[1]));
+}
+
 const Metric& metric_among(std::span<const Metric> metrics, const std::string& wanted,
                            const std::string& described) {
   if (wanted == "auto") return metrics.front();

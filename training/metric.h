@@ -20,6 +20,10 @@ struct Metric {
   /// Value for outputs [E, T] and labels, over the examples of `index`.
   std::function<double(const Tensor& output, const Tensor& y, const Tensor& index)> measure;
 
+  /// Adds the positive class of a metric that depends on which of two classes it is: "average precision of
+  /// 'fraud'". Nothing without names.
+  void name_class(const std::vector<std::string>& class_names);
+
   /// For comparisons: higher is better.
   double score(double value) const { return higher_is_better ? value : -value; }
 };

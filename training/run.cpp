@@ -315,7 +315,8 @@ RunSummary Run::summary() const {
           .version = std::string(version()),
           .isa = std::string(cpu_isa()),
           .device = task_.data.device().str(),
-          .options = settings_.values};
+          .options = settings_.values,
+          .data = task_.contents};
 }
 
 void Run::describe_state() {

@@ -31,13 +31,15 @@ std::string written(const Json& json) {
 }
 
 Json json_of(const RunSummary& run) {
-  return {{"program", run.program},
-          {"version", run.version},
-          {"isa", run.isa},
-          {"device", run.device},
-          {"finished", run.finished},
-          {"options", run.options},
-          {"result", Json::parse(run.result)}};
+  Json json{{"program", run.program},
+            {"version", run.version},
+            {"isa", run.isa},
+            {"device", run.device},
+            {"finished", run.finished},
+            {"options", run.options},
+            {"result", Json::parse(run.result)}};
+  if (!run.data.empty()) json["data"] = run.data;
+  return json;
 }
 
 /// The checkpoint of the run in a folder, which --checkpoint may have put elsewhere.
@@ -120,7 +122,8 @@ RunSummary parse_run(const std::string& text, const std::string& path) {
                                      {"isa", &run.isa},
                                      {"device", &run.device}})
       *text = json.at(name).get<std::string>();
-    run.finished = json.value("finished", true);  // older files are of finished runs
+    run.finished = json.value("finished", true);  // older files are of finished runs,
+    run.data = json.value("data", "");            // and do not tell the data
     run.options = json.at("options").get<std::map<std::string, std::string>>();
     run.result = json.at("result").dump();
     for (const auto& [name, value] : json.at("result").items())

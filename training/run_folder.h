@@ -15,6 +15,7 @@ struct RunSummary {
   std::map<std::string, std::string> options = {};  ///< all options, as text
   std::string result = "{}";                        ///< the JSON object that --json prints
   bool finished = true;                             ///< false while it runs, and if it was interrupted
+  std::string data = {};                            ///< fingerprint of the dataset; older files have none
   /// Members of `result` that are numbers or texts, as text, in order. Set by read_run().
   std::vector<std::pair<std::string, std::string>> results = {};
 

@@ -8,6 +8,8 @@
 #include <adjoint/training/loader.h>
 #include <adjoint/training/task.h>
 
+#include <algorithm>
+
 namespace adj::training {
 
 namespace {
@@ -34,6 +36,18 @@ std::vector<size_t> chosen_splits(const Options& options, const Examples& exampl
   std::vector<size_t> splits{static_cast<size_t>(one.value_or(0))};
   while (!one && std::ssize(splits) < count) splits.push_back(splits.size());
   return splits;
+}
+
+/// Refuses labels that any model predicts without an error.
+void require_two_classes(const Examples& examples, const std::string& file) {
+  if (examples.labels != Labels::classes) return;
+  std::vector<int32_t> y = examples.y.to_vector<int32_t>();
+  std::erase_if(y, [](int32_t label) { return label < 0; });
+  if (y.empty() || std::count(y.begin(), y.end(), y[0]) != std::ssize(y)) return;
+  data_fail(
+      "{}: {}/y: all {} labels are of one class, expected two or more; convert can take another column "
+      "as labels",
+      file, examples.things, y.size());
 }
 
 /// "2708 nodes, 10556 edges, 1433 features, 7 classes; 140 nodes to train, 500 to validate, 1000 to test".
@@ -65,14 +79,21 @@ Examples node_examples(const Options& options, const Dataset& data) {
 }
 
 LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples learned,
-                           std::vector<Metric> metrics)
+                           std::vector<Metric> metrics, const Graph& whole)
     : data(std::move(dataset)), examples(std::move(learned)), reported(std::move(metrics)) {
   if (!options.compute.cuts.empty()) cuts = std::make_shared<StoredCuts>(options.compute.cuts);
   compute_context().cuts = cuts;
   const std::string file = file_of(options, data);
+  require_two_classes(examples, file);
+  const Graph& complete = whole ? whole : data.graph;
+  if (options.model.node_features == models::NodeFeatures::learned) graph = models::fingerprint(complete);
+  if (!options.output.run_dir.empty()) {
+    Dataset loaded = data;
+    loaded.graph = complete;
+    contents = adj::fingerprint(loaded);
+  }
   set_node_features(data, file, options.model);
   require_features(data, file, options.program());
-  if (options.model.node_features == models::NodeFeatures::learned) graph = models::fingerprint(data.graph);
   if (options.output.class_scores && examples.labels == Labels::numbers)
     usage_fail("--class-scores: {} has no classes to score", examples.task);
   splits = chosen_splits(options, examples, file);
@@ -83,6 +104,7 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
   if (loader) loader->check_data(data, file);
   examples.use_split(splits.front());
   if (examples.task == name_of(data.task)) preprocessing.class_names = data.class_names;
+  if (examples.labels == Labels::classes) metric.name_class(preprocessing.class_names);
   class_weights = {options.run.class_weights, examples, preprocessing.class_names};
   if (class_weights.fit(examples))
     log_info("class weights: {}", class_weights.describe(examples, preprocessing.class_names));

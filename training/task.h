@@ -19,7 +19,9 @@ struct LearningTask {
   /// fitted to the first split. `metrics`: values of --metric if the labels do not determine them, "auto"
   /// being the first; all are reported for validation and test at the best epoch. Reads --cuts into the
   /// ComputeContext. Throws DataError or UsageError if dataset and settings conflict.
-  LearningTask(const Settings& settings, Dataset data, Examples examples, std::vector<Metric> metrics = {});
+  /// `whole`: the graph of the file, if `data` lacks some of its edges.
+  LearningTask(const Settings& settings, Dataset data, Examples examples, std::vector<Metric> metrics = {},
+               const Graph& whole = {});
 
   Dataset data;                               ///< on the device, without its features
   Features features;                          ///< on the device; absent if --features places them elsewhere
@@ -34,6 +36,7 @@ struct LearningTask {
   int64_t num_features;                       ///< columns, wherever the features are
   std::string fingerprint;                    ///< of the data, if a checkpoint is read or written
   std::string graph;                 ///< fingerprint of the graph that learned node features belong to
+  std::string contents;              ///< fingerprint of the file's data, for --run-dir
   std::optional<EdgeList> edges;     ///< for inductive training
   std::shared_ptr<StoredCuts> cuts;  ///< null without --cuts
 

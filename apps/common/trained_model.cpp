@@ -54,8 +54,11 @@ TrainedModel load_pyg(const models::ModelFamily& family, const models::ModelOpti
 Metric metric_of(const ModelDescription& model, const std::string& file) {
   const auto wanted = model.facts.find("option.metric");
   try {
-    return metric_named(usual_metric(wanted == model.facts.end() ? "auto" : wanted->second, model.task),
-                        labels_of(model.task), model.num_outputs);
+    Metric metric =
+        metric_named(usual_metric(wanted == model.facts.end() ? "auto" : wanted->second, model.task),
+                     labels_of(model.task), model.num_outputs);
+    if (labels_of(model.task) == Labels::classes) metric.name_class(model.class_names);
+    return metric;
   } catch (const UsageError& error) {
     data_fail("{}: facts@option.metric: {}", file, error.what());
   }
@@ -139,6 +142,10 @@ std::optional<double> measure(const ModelDescription& model, const Metric& metri
   if (!index) {
     index = Tensor::empty({y.size(0)}, DType::i32, y.device());
     kernels::iota({.y = index});
+  }
+  if (index.numel() == 0) {
+    log_info("no metric: no {} with a label to test", model.things());
+    return {};
   }
   try {
     return metric.measure(output, y, index);

@@ -2,9 +2,9 @@
 
 #include <adjoint/training/run_folder.h>
 
+#include <array>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace adj::apps {
@@ -13,8 +13,9 @@ namespace adj::apps {
 struct Entry {
   std::string name;
   training::RunSummary run;
-  std::pair<std::string, std::string> group = {};  ///< metric and dataset; only runs of one group are ranked
-  std::optional<double> value = {};                ///< the validation metric; absent without a result
+  /// Metric, name of the dataset, and its fingerprint, or else its path; only runs of one group are ranked.
+  std::array<std::string, 3> group = {};
+  std::optional<double> value = {};  ///< the validation metric; absent without a result
   bool best = false;
 };
 

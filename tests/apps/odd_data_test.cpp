@@ -68,10 +68,12 @@ TEST_CASE("denormal, constant and zero features train") {
   CHECK(trains(ring(30, 3, mixed)));
 }
 
-TEST_CASE("training works with one class, and with three nodes and one feature") {
-  CHECK(trains(ring(30, 1, random_tensor({30, 4}))));
+TEST_CASE_FIXTURE(InFolder, "training works with three nodes and one feature, but refuses one class") {
   CHECK(trains(ring(3, 2, Tensor::full({3, 1}, 1.0))));
-  CHECK(trains(ring(3, 1, Tensor::full({3, 1}, 1e-42))));
+  const std::string path = folder.file("alike.h5");
+  save_dataset(ring(30, 1, random_tensor({30, 4})), path);
+  CHECK(fails_with(run("train_gcn", {"--data", path}), 1,
+                   {path + ": nodes/y: all 30 labels are of one class, expected two or more"}));
 }
 
 TEST_CASE_FIXTURE(InFolder, "a dataset of one node is refused for its empty splits") {

@@ -155,6 +155,19 @@ TEST_CASE_FIXTURE(InFolder,
     CHECK(lines_of(succeeds("compare", {one, two}).out).at(1).starts_with("* two"));
   }
   CHECK(lines_of(succeeds("compare", {low}).out).at(1).starts_with("* low  "));
+  // Data of one name: the same ones by their fingerprint, without one by the path.
+  const auto on = [&](const std::string& name, const std::string& path, const std::string& data) {
+    RunSummary summary = training::read_run(written(name, "auc", "0.5", "0"));
+    summary.options["data"] = path;
+    summary.data = data;
+    write_run(folder.file(name), summary);
+    return folder.file(name);
+  };
+  const std::string first = on("first", "a.h5", "1"), copy = on("copy", "b.h5", "1"),
+                    changed = on("changed", "c.h5", "2"), old = on("old", "d.h5", "");
+  CHECK(mentions(succeeds("compare", {first, copy, changed, old}).out,
+                 {"auc on cora (a.h5): first, copy: by", "auc on cora (c.h5): changed: by",
+                  "auc on cora (d.h5): old: by"}));
 }
 
 TEST_CASE_FIXTURE(With<Bench>, "compare names folders of one name by their paths, and damaged files") {

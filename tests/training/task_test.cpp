@@ -133,6 +133,17 @@ TEST_CASE("the metrics of each kind of labels, their defaults, directions and bo
   CHECK(metric("pr-auc", Labels::several, t) == doctest::Approx((1.0 + 2.0 / 3.0) / 2.0));
 }
 
+TEST_CASE("a metric that depends on the positive class names it") {
+  for (const char* option : {"pr-auc", "recall@5", "precision@5", "recall@precision=0.5", "auc", "f1"}) {
+    Metric metric = metric_named(option, Labels::classes, 2);
+    const std::string before = metric.name;
+    metric.name_class({});
+    CHECK(metric.name == before);
+    metric.name_class({"fraud", "legit"});
+    CHECK(metric.name == before + (metric.option == "auc" || metric.option == "f1" ? "" : " of 'legit'"));
+  }
+}
+
 TEST_CASE("metrics with a number: names, columns, and what is no such number") {
   const auto named = [](const char* text, int64_t classes = 2) {
     return metric_named(text, Labels::classes, classes);
