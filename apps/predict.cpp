@@ -152,6 +152,10 @@ void predict(const PredictOptions& o) {
   Dataset data = load_dataset(o.data, load_options(o.batches));
   loaded ? set_node_features(data, o.data, loaded->description())
          : set_node_features(data, o.data, o.options);
+  if (o.missing_links > 0 && data.graph_offsets && data.graph_offsets.numel() > 2)
+    data_fail(
+        "{}: graphs/offsets: many graphs, --missing-links would join them, expected one graph or --pairs",
+        o.data);
   if (loaded && loaded->of_graphs() && !data.graph_offsets)
     data_fail("{}: graphs/offsets: missing, {} was trained on graphs", o.data, loaded->origin());
   require_features(data, o.data, "predict");

@@ -81,8 +81,16 @@ EdgeIndex positives(const std::vector<Part>& parts, Part part, const std::vector
                     const std::vector<int32_t>& dst, bool one_direction, Device device) {
   std::vector<std::pair<int32_t, int32_t>> cells;
   for (size_t e = 0; e < parts.size(); ++e)
-    if (parts[e] == part && src[e] != dst[e] && !(one_direction && src[e] > dst[e]))
-      cells.emplace_back(dst[e], src[e]);
+    if (parts[e] == part && src[e] != dst[e]) cells.emplace_back(dst[e], src[e]);
+  if (one_direction) {  // from the smaller node, if it has both
+    const auto key = [](const auto& cell) { return std::minmax(cell.first, cell.second); };
+    std::sort(cells.begin(), cells.end(), [&](const auto& a, const auto& b) {
+      return std::pair(key(a), a.second) < std::pair(key(b), b.second);
+    });
+    const auto last = std::unique(cells.begin(), cells.end(),
+                                  [&](const auto& a, const auto& b) { return key(a) == key(b); });
+    cells.erase(last, cells.end());
+  }
   std::sort(cells.begin(), cells.end());
   cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
   std::vector<int32_t> sources, targets;
@@ -129,14 +137,15 @@ Tensor stratified_folds(const Tensor& labels, int64_t folds, Generator& generato
   return Tensor::from(fold, labels.device());
 }
 
-EdgeIndex linked_pairs(const Graph& graph) {
+EdgeIndex linked_pairs(const Graph& graph, bool undirected) {
   const EdgeIndex edges = graph.edge_index();
   const std::vector<int32_t> src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
   return positives(std::vector<Part>(src.size(), Part::train), Part::train, src, dst,
-                   graph.relation().symmetric(), graph.device());
+                   undirected || graph.relation().symmetric(), graph.device());
 }
 
-LinkSplit random_link_split(const Graph& graph, const SplitFractions& fractions, Generator& generator) {
+LinkSplit random_link_split(const Graph& graph, const SplitFractions& fractions, Generator& generator,
+                            bool undirected) {
   const Device device = graph.device();
   const EdgeIndex edges = graph.edge_index();
   const std::vector<int32_t> src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
@@ -150,12 +159,12 @@ LinkSplit random_link_split(const Graph& graph, const SplitFractions& fractions,
     if (k > 0 && !by_pair[k].same_nodes(by_pair[k - 1])) ++pair;
     parts[static_cast<size_t>(by_pair[k].edge)] = part_of_pair[pair];
   }
-  const bool one_direction = graph.relation().symmetric();
+  const bool one_direction = undirected || graph.relation().symmetric();
   const EdgeIndex val = positives(parts, Part::val, src, dst, one_direction, device),
                   test = positives(parts, Part::test, src, dst, one_direction, device);
   // Drawn together, so that all are distinct.
   const int64_t first = val.src.numel(), all = first + test.src.numel();
-  const EdgeIndex negative = negative_sampling(graph, all, generator);
+  const EdgeIndex negative = negative_sampling(graph, all, generator, {.undirected = undirected});
   return {edge_subgraph(graph, places_of(parts, Part::train, device)),
           {val, {negative.src.rows(0, first), negative.dst.rows(0, first)}},
           {test, {negative.src.rows(first, all), negative.dst.rows(first, all)}}};

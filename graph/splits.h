@@ -40,8 +40,9 @@ struct LinkExamples {
 };
 
 /// The pairs of different nodes with an edge, each once, by target, then source: for a symmetric structure in
-/// one direction, from the smaller node, else every direction that has an edge. On the graph's device.
-EdgeIndex linked_pairs(const Graph& graph);
+/// one direction, from the smaller node, else every direction that has an edge; if `undirected`, one that has
+/// an edge. On the graph's device.
+EdgeIndex linked_pairs(const Graph& graph, bool undirected = false);
 
 /// A graph to `train` on, and the edges removed from it, for `val` and `test`.
 struct LinkSplit {
@@ -54,7 +55,10 @@ struct LinkSplit {
 /// for training. For a symmetric structure `positive` has each pair in one direction, else every direction
 /// that has an edge, once; parallel edges count once. `negative` pairs have no edge in that direction in the
 /// full graph, are not self-loops, and are all distinct; throws if the graph is too dense for that many.
-/// Depends on the graph and the generator, not on the device.
-LinkSplit random_link_split(const Graph& graph, const SplitFractions& fractions, Generator& generator);
+/// If `undirected`, for scores that do not depend on the direction, `positive` has each pair once, and
+/// `negative` pairs have no edge in either direction. Depends on the graph and the generator, not on the
+/// device.
+LinkSplit random_link_split(const Graph& graph, const SplitFractions& fractions, Generator& generator,
+                            bool undirected = false);
 
 }  // namespace adj

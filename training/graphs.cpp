@@ -131,13 +131,16 @@ std::vector<Split> cross_validation(const Dataset& data, const std::string& file
 
 }  // namespace
 
-Examples graph_examples(const Options& options, const GraphOptions& graphs, Dataset& data) {
+Examples graph_examples(const Settings& options, const GraphOptions& graphs, Dataset& data) {
   const std::string file = file_of(options, data), &program = options.program();
   if (data.task != Task::graph_class && data.task != Task::graph_regression)
     data_fail("{}: attribute task: {}, {} trains graph_class and graph_regression", file, name_of(data.task),
               program);
   if (!data.graph_offsets) data_fail("{}: graphs/offsets: missing, {} needs many graphs", file, program);
   if (!data.graph_y) data_fail("{}: graphs/y: missing, {} needs labels", file, program);
+  if (!data.splits.empty() && options.changed("folds", fmt::format("{}", graphs.folds)))
+    usage_fail("--folds {}: {} has splits, expected a file without them, or no --folds to train on these",
+               graphs.folds, file);
   Examples examples{.things = "graphs",
                     .task = std::string(name_of(data.task)),
                     .labels = labels_of(data.task),

@@ -20,8 +20,9 @@ struct GraphOptions {
 };
 
 /// The graphs of a dataset with the splits of its file, or with --folds, where each fold serves for both
-/// validation and test. Throws DataError if the dataset has no labelled graphs.
-Examples graph_examples(const Options& options, const GraphOptions& graphs, Dataset& data);
+/// validation and test. Throws DataError if the dataset has no labelled graphs, UsageError for --folds of a
+/// file with splits.
+Examples graph_examples(const Settings& options, const GraphOptions& graphs, Dataset& data);
 
 /// The task of a training on these graphs of --data.
 LearningTask graph_task(const Settings& settings, const GraphOptions& graphs);

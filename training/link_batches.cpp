@@ -50,8 +50,8 @@ class AllPairs : public PairBatches {
     const Graph& graph = run_.task().data.graph;
     const int64_t positive = train_.src.numel();
     Generator generator = Generator(run_.seed()).split(static_cast<uint64_t>(done));
-    const EdgeIndex drawn =
-        negative_sampling(graph, label_.size(0) - positive, generator, {.repeated = true});
+    const EdgeIndex drawn = negative_sampling(graph, label_.size(0) - positive, generator,
+                                              {.repeated = true, .undirected = true});
     const auto both = [&](const Tensor& known, const Tensor& absent) {
       Tensor all = Tensor::empty({label_.size(0)}, DType::i32, known.device());
       all.rows(0, positive).copy_(known);
@@ -73,9 +73,11 @@ class LoadedPairs : public PairBatches {
  public:
   LoadedPairs(const Run& run, models::LinkModel& model, int64_t negatives, NeighborSampling sampling)
       : PairBatches(run, model),
-        loader_(
-            run.task().data.graph, run.task().store, train_,
-            {.sampling = std::move(sampling), .negatives = negatives, .loading = run.training_batches()}) {}
+        loader_(run.task().data.graph, run.task().store, train_,
+                {.sampling = std::move(sampling),
+                 .negatives = negatives,
+                 .undirected = true,
+                 .loading = run.training_batches()}) {}
 
   std::unique_ptr<Pass<LinkStepBatch>> pass(int64_t done) override {
     const auto pairs = static_cast<double>(loader_.num_pairs());

@@ -1,3 +1,4 @@
+#include <adjoint/core/log.h>
 #include <adjoint/core/option_check.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/batch_data.h>
@@ -45,6 +46,9 @@ void LinkOptions::add_to(Options& o) {
 void LinkOptions::check(const Settings& settings) const {
   if (!(val + test < 1.0))
     usage_fail("--val {} and --test {}: expected shares with a sum below 1", val, test);
+  if (settings.changed("split", settings.data.split))
+    usage_fail("--split {}: {} draws its own split, expected --val and --test, and --seed for another one",
+               settings.data.split, settings.program());
   (void)hits_of(settings.data.metric);
   check_encoder_options(settings);
 }
@@ -60,11 +64,15 @@ void check_encoder_options(const Settings& settings) {
 
 Examples link_examples(const Options& options, const LinkOptions& links, Dataset& data) {
   const std::string file = file_of(options, data);
+  if (data.graph_offsets && data.graph_offsets.numel() > 2)
+    data_fail(
+        "{}: graphs/offsets: many graphs, {} would draw negative pairs between them, expected one graph",
+        file, options.program());
   Generator generator(static_cast<uint64_t>(options.run.seed));
   const LinkSplit split = at_place(file, "edges", [&] {
-    return random_link_split(data.graph, {.val = links.val, .test = links.test}, generator);
+    return random_link_split(data.graph, {.val = links.val, .test = links.test}, generator, true);
   });
-  const EdgeIndex train = linked_pairs(split.train);
+  const EdgeIndex train = linked_pairs(split.train, true);
   const LinkExamples& val = split.val;
   const LinkExamples& test = split.test;
   for (const auto& [part, pairs] :
@@ -125,10 +133,28 @@ std::vector<Metric> link_metrics(const std::string& metric) {
           {option, fmt::format("Hits@{}", k), column, true, 0.0, 1.0, hits}};
 }
 
+std::vector<Metric> link_metrics(const std::string& metric, const Examples& examples) {
+  const Split& split = examples.splits.at(0);
+  // Half of the pairs are negatives. The K-th best of K is the worst: nearly every positive is above it.
+  const int64_t negatives = std::min(split.val.numel(), split.test.numel()) / 2,
+                most = std::max<int64_t>(1, negatives - 1);
+  int64_t k = hits_of(metric);
+  if (k <= most) return link_metrics(metric);
+  if (metric.starts_with("hits@"))
+    usage_fail("--metric {}: a part of the split has {} negative pairs, expected hits@K with K of {} at most",
+               metric, negatives, most);
+  for (const int64_t fewer : {20, 10, 5, 1})
+    if (k > most) k = fewer;
+  log_info("Hits@{} is reported instead of Hits@50: a part of the split has {} negative pairs", k, negatives);
+  return link_metrics(fmt::format("hits@{}", k));
+}
+
 LearningTask link_task(const Settings& settings, const LinkOptions& links) {
   Dataset data = load_data(settings);
+  const Graph whole = data.graph;
   Examples examples = link_examples(settings, links, data);
-  return {settings, std::move(data), std::move(examples), link_metrics(settings.data.metric)};
+  std::vector<Metric> metrics = link_metrics(settings.data.metric, examples);
+  return {settings, std::move(data), std::move(examples), std::move(metrics), whole};
 }
 
 void write_links(const Run& run) {

@@ -24,14 +24,19 @@ struct LinkOptions {
 void check_encoder_options(const Settings& settings);
 
 /// Removes --val and --test shares of the connected pairs from the dataset's graph, by --seed
-/// (random_link_split), and draws as many negatives for them. Examples, in order: validation, test and
-/// remaining pairs. Throws DataError if a part would be empty, or the graph is too dense for the negatives.
+/// (random_link_split), and draws as many negatives for them. The decoders do not know a direction: each pair
+/// counts once, and negatives have no edge in either direction. Examples, in order: validation, test and
+/// remaining pairs. Throws DataError if a part would be empty, the graph is too dense for the negatives, or
+/// there are many graphs, between which they would be.
 Examples link_examples(const Options& options, const LinkOptions& links, Dataset& data);
 
 /// "auc", "mrr" (mean reciprocal rank of each positive among all negatives of the same part of the split;
 /// ties get the middle rank) and "hits@K" (share of positives scoring above the K-th best negative), K from
 /// `metric`, else 50. Throws UsageError for an invalid K.
 std::vector<Metric> link_metrics(const std::string& metric);
+/// The same for these examples: throws UsageError for an asked-for K that is not below the number of
+/// negatives of each part; instead of 50 takes 20, 10, 5 or 1.
+std::vector<Metric> link_metrics(const std::string& metric, const Examples& examples);
 
 /// The task of a training on links of --data, with link_metrics().
 LearningTask link_task(const Settings& settings, const LinkOptions& links);

@@ -55,7 +55,11 @@ EdgeIndex read_pairs(const std::string& path, const Dataset& data, const std::st
     for (RecordFields field(source, line, reader.record(), head.format.separator); field.next(); ++column) {
       if (column != columns.source && column != columns.target) continue;
       const int32_t row = names.find(field.field());
-      if (row < 0) source.fail(line, "{}", names.unknown(field.field()));
+      if (row < 0)
+        source.fail(line, "{}{}", names.unknown(field.field()),
+                    line == head.format.first_line ? "; if this line is a header, expected source and "
+                                                     "target, or other names that edge lists know"
+                                                   : "");
       pair[column == columns.target ? 1 : 0] = row;
     }
     if (column != head.columns())

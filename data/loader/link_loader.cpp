@@ -118,7 +118,7 @@ struct LinkBatches {
       drawn_from = with_pairs(sampler.graph(), pairs);
       // Counts the pairs without an edge once, before workers do; throws if there is none.
       Generator generator(options.loading.seed);
-      (void)negative_sampling(drawn_from, 1, generator, {.repeated = true});
+      (void)negative_sampling(drawn_from, 1, generator, {.repeated = true, .undirected = options.undirected});
     }
   }
 
@@ -134,8 +134,8 @@ struct LinkBatches {
     }
     const int64_t count = positive.size();
     if (drawn_from) {
-      const EdgeIndex drawn =
-          negative_sampling(drawn_from, count * options.negatives, generator, {.repeated = true});
+      const EdgeIndex drawn = negative_sampling(drawn_from, count * options.negatives, generator,
+                                                {.repeated = true, .undirected = options.undirected});
       others = {drawn.src.to_vector<int32_t>(), drawn.dst.to_vector<int32_t>()};
     }
     positive.add(others);

@@ -33,6 +33,8 @@ struct LinkLoaderOptions {
   /// Removes the batch's positive pairs and their reverses from the blocks (no label leakage), after
   /// sampling: a node may keep fewer edges than its fan-out.
   bool exclude = true;
+  /// Negatives are no edges or given pairs in either direction: for scores that do not depend on it.
+  bool undirected = false;
   LoaderOptions loading = {};  ///< batch_size: given pairs, 1024 by default
 };
 

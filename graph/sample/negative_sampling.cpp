@@ -15,24 +15,30 @@ constexpr int64_t kGrain = 1 << 13;
 /// The pairs without an edge, by target, then source; finds the r-th without listing them.
 class FreePairs {
  public:
-  /// `diagonal`: whether a node may be paired with itself.
-  FreePairs(const Csr& csr, bool diagonal) {
-    const std::vector<int64_t> offsets = csr.offsets.to_vector<int64_t>();
-    const std::vector<int32_t> columns = csr.indices.to_vector<int32_t>();
+  /// `diagonal`: whether a node may be paired with itself. `reverse`: for pairs without an edge in either
+  /// direction, those of src < dst.
+  FreePairs(const Csr& csr, bool diagonal, const Csr* reverse = nullptr) {
+    const Rows forward(csr), backward = reverse != nullptr ? Rows(*reverse) : Rows();
     offsets_.push_back(0);
     before_.push_back(0);
-    taken_.reserve(columns.size());
+    taken_.reserve(forward.columns.size());
+    std::vector<int32_t> both;
     for (int64_t i = 0; i < csr.rows; ++i) {
-      const auto row = static_cast<size_t>(i);
-      const auto first = columns.begin() + offsets[row], last = columns.begin() + offsets[row + 1];
       const auto begin = static_cast<std::ptrdiff_t>(taken_.size());
-      std::unique_copy(first, last, std::back_inserter(taken_));
-      if (!diagonal) {
+      const int64_t columns = reverse == nullptr ? csr.cols : i + (diagonal ? 1 : 0);
+      both.clear();
+      forward.append(i, columns, both);
+      if (reverse != nullptr) {
+        backward.append(i, columns, both);
+        std::sort(both.begin(), both.end());
+      }
+      std::unique_copy(both.begin(), both.end(), std::back_inserter(taken_));
+      if (!diagonal && reverse == nullptr) {
         const auto position = std::lower_bound(taken_.begin() + begin, taken_.end(), static_cast<int32_t>(i));
         if (position == taken_.end() || *position != i) taken_.insert(position, static_cast<int32_t>(i));
       }
       offsets_.push_back(static_cast<int64_t>(taken_.size()));
-      before_.push_back(before_.back() + csr.cols - (offsets_.back() - begin));
+      before_.push_back(before_.back() + columns - (offsets_.back() - begin));
     }
   }
 
@@ -57,6 +63,20 @@ class FreePairs {
   }
 
  private:
+  struct Rows {
+    Rows() = default;
+    explicit Rows(const Csr& csr)
+        : offsets(csr.offsets.to_vector<int64_t>()), columns(csr.indices.to_vector<int32_t>()) {}
+    /// The columns of row i that are below `limit`.
+    void append(int64_t i, int64_t limit, std::vector<int32_t>& all) const {
+      const auto row = static_cast<size_t>(i);
+      const auto first = columns.begin() + offsets[row], last = columns.begin() + offsets[row + 1];
+      all.insert(all.end(), first, std::lower_bound(first, last, limit));
+    }
+    std::vector<int64_t> offsets;
+    std::vector<int32_t> columns;
+  };
+
   std::vector<int64_t> offsets_, before_;
   std::vector<int32_t> taken_;
 };
@@ -100,15 +120,17 @@ std::vector<int64_t> distinct_numbers(int64_t count, int64_t limit, Generator& g
   return numbers;
 }
 
-EdgeIndex sample(const Relation& relation, int64_t count, Generator& generator, bool diagonal,
-                 bool repeated) {
+/// `reverse`: the relation's out-edges, for pairs without an edge in either direction.
+EdgeIndex sample(const Relation& relation, int64_t count, Generator& generator, bool diagonal, bool repeated,
+                 const Csr* reverse = nullptr) {
   constexpr int64_t kLimit = std::numeric_limits<int32_t>::max();
   ADJ_CHECK(count >= 0 && count < kLimit, "negative_sampling: {} pairs, expected 0 to {}", count, kLimit - 1);
   ADJ_CHECK(relation.rows_ascend(),
             "negative_sampling: the sources of a target do not ascend, as in a sampled block, expected "
             "ascending ones");
-  const auto pairs = relation.cache().get<FreePairs>(diagonal ? 1 : 0,
-                                                     [&] { return new FreePairs(relation.csr(), diagonal); });
+  const int64_t kind = (diagonal ? 1 : 0) + (reverse != nullptr ? 2 : 0);
+  const auto pairs =
+      relation.cache().get<FreePairs>(kind, [&] { return new FreePairs(relation.csr(), diagonal, reverse); });
   ADJ_CHECK(count == 0 || (repeated ? pairs->count() > 0 : pairs->count() >= count),
             "negative_sampling: {}{} pairs, but only {} have no edge", count, repeated ? "" : " distinct",
             pairs->count());
@@ -128,7 +150,8 @@ EdgeIndex sample(const Relation& relation, int64_t count, Generator& generator, 
 
 EdgeIndex negative_sampling(const Graph& graph, int64_t count, Generator& generator,
                             const NegativeSampling& options) {
-  return sample(graph.relation(), count, generator, options.self_loops, options.repeated);
+  return sample(graph.relation(), count, generator, options.self_loops, options.repeated,
+                options.undirected ? &graph.out_edges() : nullptr);
 }
 
 EdgeIndex negative_sampling(const Relation& relation, int64_t count, Generator& generator, bool repeated) {

@@ -9,6 +9,8 @@ namespace adj {
 struct NegativeSampling {
   bool self_loops = false;  ///< allow self-pairs of nodes without self-loop
   bool repeated = false;    ///< with replacement
+  /// Pairs without an edge in either direction, src < dst: for scores that do not depend on the direction.
+  bool undirected = false;
 };
 
 /// `count` pairs of nodes without an edge src -> dst, int32 [count] each on the graph's device, uniformly

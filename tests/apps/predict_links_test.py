@@ -138,6 +138,10 @@ for kind, (model, *more) in trainings.items():
     assert [row["source"] for row in rows("m.csv")] == ["'" + names[0]] * 2
 
 base = ("predict", "d.h5", "--checkpoint", "dot.h5", "--quiet")
+# Features learned for the nodes are those of the file's graph, test pairs included; none joins other graphs.
+run("train_link", "d.h5", "--node-features", "learned", "--epochs", 2, "--quiet", "--checkpoint", "learned.h5")
+run("predict", "d.h5", "--checkpoint", "learned.h5", "--quiet", "--missing-links", 3, "--out", "m.csv")
+assert len(rows("m.csv")) == 3
 # Without names, numbers; the same scores.
 write("numbers.txt", "3 0\n9 9\n")
 run("predict", "plain.h5", "--checkpoint", "dot.h5", "--quiet", "--pairs", "numbers.txt", "--out", "p.csv")
@@ -146,6 +150,7 @@ assert [(row["source"], row["target"]) for row in rows("p.csv")] == [("3", "0"),
 # Refusals: file and line, and the option that helps.
 for text, said in ((f"source,target\n{names[1]},{names[2]}\n{names[1]},nobody\n", 'bad.csv:3: "nobody" is no node'),
                    (f"who,whom\n{names[1]},{names[2]}\n", 'bad.csv:1: "who" is no node'),
+                   (f"user1,user2\n{names[1]},{names[2]}\n", "if this line is a header, expected source and target"),
                    ("", "bad.csv: no pairs"), ("source,target\n", "no pairs after the header"),
                    (f"{names[1]}\n", "bad.csv:1: one column"),
                    (f"{names[1]},{names[2]}\n{names[1]},{names[2]},3\n", "bad.csv:2: 3 fields, expected 2")):

@@ -44,6 +44,25 @@ TEST_CASE("negative pairs are not edges or self-loops, and distinct, on sparse a
       }
 }
 
+TEST_CASE("undirected negative pairs have no edge in either direction, and are distinct without it") {
+  for (Device device : devices())
+    for (const auto& [nodes, edges] : {std::pair{2, 0}, {5, 6}, {40, 100}, {40, 700}})
+      for (bool self_loops : {false, true}) {
+        const Graph graph = random_graph(nodes, edges, device);
+        std::set<Cell> free, either = set_of(cells_of(graph.edge_index()));
+        for (const Cell& cell : cells_of(graph.edge_index())) either.insert({cell.second, cell.first});
+        for (int32_t dst : numbers(nodes))
+          for (int32_t src = 0; src < dst + (self_loops ? 1 : 0); ++src)
+            if (!either.contains({src, dst})) free.insert({src, dst});
+        Generator generator(3);
+        const auto all = static_cast<int64_t>(free.size());
+        const NegativeSampling options{.self_loops = self_loops, .undirected = true};
+        CHECK(set_of(cells_of(negative_sampling(graph, all, generator, options))) == free);
+        CHECK_ERROR_HAS(negative_sampling(graph, all + 1, generator, options),
+                        fmt::format("only {} have no edge", all).c_str());
+      }
+}
+
 TEST_CASE("every pair without an edge is as likely as any other") {
   const Graph graph = random_graph(9, 50);
   const std::set<Cell> free = free_cells(graph, false);

@@ -147,6 +147,30 @@ TEST_CASE("a link split removes pairs of nodes, with both directions and paralle
     }
 }
 
+TEST_CASE("an undirected link split has each pair once, and negatives without an edge in either direction") {
+  for (Device device : devices()) {
+    const Graph graph = weighted_graph(60, 700, device);  // some pairs have both directions
+    Generator generator(4);
+    const LinkSplit split = random_link_split(graph, {.val = 0.1, .test = 0.2}, generator, true);
+    const std::set<Cell> directed = set_of(cells_of(graph.edge_index())),
+                         joined = pairs_of(graph.edge_index());
+    std::set<Cell> seen;
+    size_t count = 0;
+    for (const EdgeIndex& part : {split.val.positive, split.test.positive, split.val.negative,
+                                  split.test.negative, linked_pairs(split.train, true)}) {
+      const std::set<Cell> pairs = pairs_of(part);
+      seen.insert(pairs.begin(), pairs.end());
+      count += cells_of(part).size();
+    }
+    CHECK(seen.size() == count);
+    for (const LinkExamples& part : {split.val, split.test}) {
+      CHECK(part.negative.src.numel() == part.positive.src.numel());
+      for (const Cell& cell : cells_of(part.positive)) CHECK(directed.contains(cell));
+      CHECK(disjoint(pairs_of(part.negative), joined));
+    }
+  }
+}
+
 TEST_CASE("a link split depends on graph and generator, not on the device") {
   const Graph graph = weighted_graph(80, 600);
   const auto split = [&](Device device, uint64_t seed) {

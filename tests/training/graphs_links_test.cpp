@@ -168,6 +168,11 @@ TEST_CASE("folds hold every labelled graph out once, by class, drawn from the se
   few.prepare();
   OfGraphs file_names(split_graphs());
   file_names.prepare();
+  CHECK(error_of<UsageError>([&] {
+          Settings folds(file_names.options, {{"folds", "10"}});
+          GraphOptions five{.folds = 5};
+          (void)graph_examples(folds, five, file_names.data);
+        }) == "--folds 5: shapes has splits, expected a file without them, or no --folds to train on these");
   CHECK_FALSE(file_names.task->examples.cross_validated);
   CHECK(file_names.task->examples.splits_in_file);
   CHECK(file_names.task->examples.splits.size() == 2);
@@ -389,6 +394,54 @@ TEST_CASE("examples of links: shares of the joined pairs with as many free ones,
   }
 }
 
+TEST_CASE("links of a directed graph: no pair twice, none joined in the other direction, within one graph") {
+  OfLinks p;
+  std::vector<int32_t> src, dst;  // from the smaller of 30 nodes, some in both directions
+  for (int32_t i = 0; i < 30; ++i)
+    for (int32_t j = i + 1; j < 30; j += i % 3 + 1) {
+      src.push_back(i), dst.push_back(j);
+      if (j % 5 == 0) src.push_back(j), dst.push_back(i);
+    }
+  p.data.graph = Graph::from_coo(p.data.num_nodes(), Tensor::from(src), Tensor::from(dst));
+  const Graph whole = p.data.graph;
+  p.links.val = p.links.test = 0.2;
+  p.options.model.node_features = models::NodeFeatures::learned;
+  const Examples examples = link_examples(p.options, p.links, p.data);
+  std::set<Pair> seen, edges = edges_of(whole);
+  const auto pairs = pairs_of(examples.pairs.src, examples.pairs.dst);
+  for (size_t k = 0; k < pairs.size(); ++k) {
+    const auto [a, b] = pairs[k];
+    CHECK(seen.insert({std::min(a, b), std::max(a, b)}).second);
+    if (values(examples.y)[k] == 0.0) CHECK((edges.count({a, b}) == 0 && edges.count({b, a}) == 0));
+  }
+  // A trained model is used on the whole graph.
+  const LearningTask task(Settings(p.options), p.data, examples, link_metrics("auto", examples), whole);
+  CHECK(task.graph == models::fingerprint(whole));
+  OfLinks many;
+  many.data.graph_offsets = Tensor::from(std::vector<int32_t>{0, 50, 120});
+  CHECK(error_of<DataError>([&] { link_examples(many.options, many.links, many.data); }) ==
+        "small: graphs/offsets: many graphs, train_link would draw negative pairs between them, expected one "
+        "graph");
+}
+
+TEST_CASE("hits@K has a K below the number of negatives") {
+  OfLinks p;
+  p.options.run.seed = 0;
+  Examples examples = link_examples(p.options, p.links, p.data);
+  const auto name = [&](int64_t negatives, const std::string& wanted) {
+    examples.splits[0].val = range(0, static_cast<int32_t>(2 * negatives - 1));
+    examples.splits[0].test = range(0, 1000);
+    return link_metrics(wanted, examples)[2].option;
+  };
+  CHECK(name(51, "auto") == "hits@50");
+  CHECK(name(50, "auto") == "hits@20");
+  CHECK(name(9, "mrr") == "hits@5");
+  CHECK(name(1, "auc") == "hits@1");
+  CHECK(name(9, "hits@8") == "hits@8");
+  CHECK(error_of<UsageError>([&] { name(9, "hits@9"); }) ==
+        "--metric hits@9: a part of the split has 9 negative pairs, expected hits@K with K of 8 at most");
+}
+
 TEST_CASE("link options are checked, and refused for models that do not take them") {
   const struct {
     double val, test;
@@ -417,6 +470,12 @@ TEST_CASE("link options are checked, and refused for models that do not take the
         CHECK(error_of<UsageError>([&] { p.links.check(settings); }) ==
               (changed && model != owner ? fmt::format("--{}: requires --model {}", option, owner) : ""));
       }
+  OfLinks split;
+  split.options.data.split = "all";
+  CHECK(mentions(error_of<UsageError>([&] {
+                   split.links.check(Settings(split.options, {{"split", "0"}}));
+                 }),
+                 "--split all: train_link draws its own split"));
   const OfLinks p;
   CHECK((p.options.things == "pairs of nodes" && p.options.batches.loaders.size() == 1 &&
          p.options.program_options.size() == 3));
