@@ -30,7 +30,7 @@ CachedRows cached_rows_of(const Dataset& data, const BatchOptions& s) {
 
 }  // namespace
 
-void BatchOptions::check_features(const std::string& device) const {
+void BatchOptions::check_features(const std::string& device, const std::string& model) const {
   (void)rows_cached(cached_rows, 0);
   const bool cached = cached_rows != "0";
   if (features == FeaturePlace::device) {
@@ -39,6 +39,11 @@ void BatchOptions::check_features(const std::string& device) const {
   }
   if (cached && features == FeaturePlace::host && Device::parse(device).is_cpu())
     usage_fail("--cached-rows: requires a GPU with --features host, as the CPU reads its own memory");
+  if (evaluation == EvaluationMethod::graph && !model.empty())
+    usage_fail(
+        "--features {}: {} is evaluated over the whole graph, as it is not exact layer by layer, which "
+        "needs the features of all nodes at once; expected --features device",
+        name_of(features), model);
   if (evaluation == EvaluationMethod::graph)
     usage_fail(
         "--evaluation graph: conflicts with --features {}, as it needs the features of all nodes at once",

@@ -153,8 +153,9 @@ struct BatchOptions {
   OptionList features_list();  ///< --features and --cached-rows, bound to this object
   /// Options of layer-wise evaluation and the location of features.
   OptionList layers_list(const std::string& things);
-  /// Throws UsageError if the location of features conflicts with the evaluation or the device.
-  void check_features(const std::string& device) const;
+  /// Throws UsageError if the location of features conflicts with the evaluation or the device. `model`: for
+  /// which the evaluation was chosen, if the user did not.
+  void check_features(const std::string& device, const std::string& model = "") const;
 };
 
 /// All options of a training program, with its defaults; a command line sets them. Settings result from them.

@@ -100,7 +100,7 @@ void Settings::check() {
   }
   if (!loader) return;
   loader->check(*this);
-  batches.check_features(compute.device);
+  batches.check_features(compute.device, evaluation_chosen ? model.model : "");
   if (data.inductive)
     usage_fail("--inductive: conflicts with --loader {}, as the sampled graph is kept", loader->name());
 }

@@ -38,6 +38,14 @@ Named with_prefixes(const Checkpoint& checkpoint, const std::vector<std::string>
   return found;
 }
 
+/// The readable part of fingerprints.
+std::string without_hashes(std::string text) {
+  constexpr std::string_view kHash = ", contents ";
+  for (size_t begin = text.find(kHash); begin != std::string::npos; begin = text.find(kHash, begin))
+    text.erase(begin, kHash.size() + 16);
+  return excerpt(text);
+}
+
 /// A fact that is a finite number.
 double finite(const Checkpoint& checkpoint, const std::string& fact) {
   const double value = checkpoint.number(fact);
@@ -189,6 +197,11 @@ int64_t TrainingState::resume(const std::string& path) {
     if (found != value && fact.starts_with(kOption))
       data_fail("{} was trained with --{} {}; this run has {}", path, fact.substr(kOption.size()),
                 excerpt(found), value);
+    if (found != value && fact == "dataset")
+      data_fail("{} was trained on another dataset: {}; this run has {}, expected the same --data", path,
+                without_hashes(found),
+                without_hashes(found) == without_hashes(value) ? "one with other contents or splits"
+                                                               : without_hashes(value));
     if (found != value)
       data_fail("{}: facts@{}: '{}', but this training has '{}'", path, fact, excerpt(found), value);
   }

@@ -130,6 +130,8 @@ TEST_CASE("options that conflict are refused by name") {
       {{{"loader", "cluster"}, {"features", "file"}, {"cached-rows", "5"}, {"evaluation", "layers"}}, ""},
       {{{"loader", "cluster"}, {"features", "host"}, {"evaluation", "graph"}},
        "--evaluation graph: conflicts with --features host"},
+      {{{"loader", "neighbor"}, {"features", "host"}, {"evaluation", "auto"}},
+       "--features host: gcn is evaluated over the whole graph"},
       {{{"loader", "cluster"}, {"parts", "-1"}}, "--parts"},
       {{{"loader", "cluster"}, {"parts", "0"}}, ""},
       {{{"loader", "cluster"}, {"parts-per-batch", "0"}}, "--parts-per-batch"},
