@@ -106,7 +106,6 @@ def every_model_uses_or_says():
             if ("graph" in program) != graphs:
                 continue
             words = ("--model", model) if program in SEVERAL else ()
-            words += ("--folds", "3") if graphs else ()
             for loader in loaders_of(program):
                 words_of_loader = words + LOADERS[loader]
                 seen = {}
@@ -314,7 +313,7 @@ def files_to_predict_must_match():
         assert f.read() == ignoring
     # Of graphs, and quantised.
     graphs = write("graphs.h5", None, a, graphs=True)
-    train("train_graph_gin", graphs, "--model", "graph-gine", "--folds", "3", "--checkpoint", "gine.h5")
+    train("train_graph_gin", graphs, "--model", "graph-gine", "--checkpoint", "gine.h5")
     predict("gine.h5", graphs)
     expect(predict("gine.h5", write("bare.h5", graphs=True), 1), "bare.h5: edges: 0 edge attribute columns, trained on 3")
     train("train_qgnn", data, "--checkpoint", "q.h5")

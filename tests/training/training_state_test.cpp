@@ -162,7 +162,7 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint of another training is refused, and no
   std::vector<int32_t> labels = relabelled.y.to_vector<int32_t>();
   labels[5] = (labels[5] + 1) % 3;
   relabelled.y = Tensor::from(labels);
-  other({"dataset", "contents", "this training has"}, relabelled, folder, "other");
+  other({"dataset", "contents", "this run has"}, relabelled, folder, "other");
   other({"conv1.weight", "[30, 8]", "[30, 9]"}, citations(), folder, "other", 9);
   other({"state_test", "another"}, citations(), folder, "other", 8, "another");
 
