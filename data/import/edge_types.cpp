@@ -105,17 +105,17 @@ std::string EdgeTable::find_type(size_t end, const NodeTypes& types) {
   const std::string name = rows_.has_header() ? column_name(column, rows_.names()) : "";
   if (const std::string group = neo4j_group(name); !group.empty()) return type_with(group, column, types);
   const std::vector<std::string> found = types_named(column, types), words = kind_words(name),
-                                 beside = types_named(other, types);
+                                 other_types = types_named(other, types);
   if (found.size() == 1) return found[0];
   std::vector<std::string> declared;
   for (const auto& [type, nodes] : types)
     if (nodes.is_declared()) declared.push_back(type);
   // Nodes without a table, beside those of one.
-  const bool alone = found.empty() && (declared.empty() || beside.size() == 1);
+  const bool alone = found.empty() && (declared.empty() || other_types.size() == 1);
   if (columns_.two_kinds && alone && !words.empty()) return words.back();
   if (columns_.unlike && !columns_.two_kinds && declared.size() < 2 && graph_ < 0 && !words.empty()) {
     const std::vector<std::string> others = kind_words(column_name(other, rows_.names()));
-    doubtful_[end] = words != others && !beside.empty();
+    doubtful_[end] = words != others && !other_types.empty();
     // Equal names are one node; equal numbers of "user" and "item" need not be.
     const bool numbers = has_number_id(rows_.first_row(), column) && has_number_id(rows_.first_row(), other);
     const std::string second = !declared.empty() ? declared[0] : others.empty() ? "node" : others.back();

@@ -156,15 +156,15 @@ TEST_CASE_FIXTURE(InFolder,
   }
   CHECK(lines_of(succeeds("compare", {low}).out).at(1).starts_with("* low  "));
   // Data of one name: the same ones by their fingerprint, without one by the path.
-  const auto on = [&](const std::string& name, const std::string& path, const std::string& data) {
+  const auto run_with = [&](const std::string& name, const std::string& path, const std::string& data) {
     RunSummary summary = training::read_run(written(name, "auc", "0.5", "0"));
     summary.options["data"] = path;
     summary.data = data;
     write_run(folder.file(name), summary);
     return folder.file(name);
   };
-  const std::string first = on("first", "a.h5", "1"), copy = on("copy", "b.h5", "1"),
-                    changed = on("changed", "c.h5", "2"), old = on("old", "d.h5", "");
+  const std::string first = run_with("first", "a.h5", "1"), copy = run_with("copy", "b.h5", "1"),
+                    changed = run_with("changed", "c.h5", "2"), old = run_with("old", "d.h5", "");
   CHECK(mentions(succeeds("compare", {first, copy, changed, old}).out,
                  {"auc on cora (a.h5): first, copy: by", "auc on cora (c.h5): changed: by",
                   "auc on cora (d.h5): old: by"}));
