@@ -8,12 +8,12 @@ using kernels::AdamRule, kernels::SgdRule, kernels::UpdateSlot;
 namespace {
 
 /// Parameters of odd sizes with their gradients and zeroed states, and the same as plain vectors.
-struct Group {
+struct ParameterGroup {
   std::vector<UpdateSlot> slots;
   std::vector<Numbers> p, g, m, v;
   Tensor rate, step;
 
-  Group(Device device, DType dtype, int states, double learning_rate) {
+  ParameterGroup(Device device, DType dtype, int states, double learning_rate) {
     const bool narrow = dtype == DType::bf16;
     const DType state = narrow ? DType::f32 : dtype;
     for (const Shape& shape : {Shape{16}, Shape{1433, 16}, Shape{0}, Shape{}, Shape{257, 3}}) {
@@ -63,7 +63,7 @@ TEST_CASE("sgd_update: plain, with weight decay, momentum and Nesterov") {
     for (const SgdRule& rule :
          {SgdRule{}, SgdRule{0.0, 0.1, false}, SgdRule{0.9, 0.01, false}, SgdRule{0.9, 0.01, true}}) {
       CAPTURES(rule.momentum, rule.nesterov);
-      Group group(device, dtype, rule.momentum != 0 ? 1 : 0, 0.05);
+      ParameterGroup group(device, dtype, rule.momentum != 0 ? 1 : 0, 0.05);
       for (int step = 1; step <= 3; ++step) {
         group.sgd(rule);
         CHECK(group.step.item() == step);
@@ -84,7 +84,7 @@ TEST_CASE("adam_update: Adam with weight decay, and AdamW") {
       CAPTURE(decoupled);
       const AdamRule rule{
           .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-6, .weight_decay = 0.02, .decoupled = decoupled};
-      Group group(device, dtype, 2, 0.01);
+      ParameterGroup group(device, dtype, 2, 0.01);
       for (int step = 1; step <= 4; ++step) {
         group.adam(rule);
         CHECK(group.step.item() == step);
@@ -112,7 +112,7 @@ TEST_CASE("adam_update: Adam with weight decay, and AdamW") {
 
 TEST_CASE("adam_update: a gradient of zero changes nothing") {
   on_devices_and_features([](Device device, DType dtype) {
-    Group group(device, dtype, 2, 0.01);
+    ParameterGroup group(device, dtype, 2, 0.01);
     for (UpdateSlot& slot : group.slots) slot.gradient.zero_();
     group.adam();
     for (size_t k = 0; k < group.slots.size(); ++k) CHECK(values(group.slots[k].parameter) == group.p[k]);
@@ -123,7 +123,7 @@ TEST_CASE("steps too small for bfloat16 accumulate in the master; loaded weights
   for (Device device : devices())
     for (int64_t n : {1, 7, 1024, 100'003}) {
       const Tensor ones = Tensor::full({n}, 1.0, DType::bf16, device);
-      Group group(device, DType::bf16, 0, 1e-4);
+      ParameterGroup group(device, DType::bf16, 0, 1e-4);
       group.slots = {{.parameter = ones.clone(), .gradient = ones, .master = ones.to(DType::f32)}};
       const UpdateSlot& slot = group.slots[0];
       group.sgd();
@@ -140,7 +140,7 @@ TEST_CASE("steps too small for bfloat16 accumulate in the master; loaded weights
 
 TEST_CASE("groups of several dtypes take one step together") {
   for (Device device : devices()) {
-    Group group(device, DType::bf16, 2, 0.01), wide(device, DType::f32, 2, 0.01),
+    ParameterGroup group(device, DType::bf16, 2, 0.01), wide(device, DType::f32, 2, 0.01),
         same(device, DType::bf16, 2, 0.01);
     for (size_t k = 0; k < group.slots.size(); ++k) {
       same.slots[k].parameter.copy_(group.slots[k].parameter);
@@ -160,7 +160,7 @@ TEST_CASE("empty tensors change nothing, in any number and position") {
   on_devices_and_features([](Device device, DType dtype) {
     for (int full : {0, 1, 63, 64, 65, 128}) {
       CAPTURE(full);
-      Group group(device, dtype, 0, 0.5);
+      ParameterGroup group(device, dtype, 0, 0.5);
       group.slots.clear();
       std::vector<Tensor> gradients;
       for (int k = 0; k < full + 150; ++k) {
@@ -222,7 +222,7 @@ TEST_CASE(
 }
 
 TEST_CASE("updates reject mismatched states") {
-  Group group({}, DType::f32, 1, 0.1);
+  ParameterGroup group({}, DType::f32, 1, 0.1);
   CHECK_THROWS_AS(group.adam(), Error);
   group.slots[1].gradient = random_tensor({16, 1433});
   CHECK_ERROR(group.sgd(),
