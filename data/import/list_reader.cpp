@@ -273,12 +273,19 @@ class ListReader {
                  "\"{}\", a header or an edge, expected --header yes or no to say which", excerpt(head_.row));
   }
   /// Whether the first line has a name that headers use, or a data frame's corner, above a field that is none
-  /// (node1 may be above node2); or words as drug1 and drug2 above others, but no codes as BRCA1 and BRCA2.
+  /// (node1 may be above node2); or no digits above names with digits (first above item7); or words as drug1
+  /// and drug2 above others, but no codes as BRCA1 and BRCA2.
   bool has_common_name() const {
     const auto is_name = [](const std::string& field) { return field.empty() || is_common_name(field); };
     for (size_t k = 0; k < head_.first.size(); ++k)
       if (is_name(head_.first[k]) && (k >= head_.second.size() || !is_name(head_.second[k]))) return true;
-    const auto source = static_cast<size_t>(columns_.source);
+    const auto source = static_cast<size_t>(columns_.source), target = static_cast<size_t>(columns_.target);
+    const auto has_digit = [](const std::string& field) {
+      return std::ranges::any_of(field, [](char c) { return c >= '0' && c <= '9'; });
+    };
+    if (std::max(source, target) < head_.second.size() && !has_digit(head_.first[source]) &&
+        !has_digit(head_.first[target]) && has_digit(head_.second[source]) && has_digit(head_.second[target]))
+      return true;
     if (columns_.rule != EdgeColumns::Rule::alike || source >= head_.second.size()) return false;
     constexpr size_t kLongestCode = 3;
     const std::string& name = head_.first[source];
