@@ -67,7 +67,7 @@ EdgeTable::EdgeTable(const EdgeTableFile& table, const TableFiles& files, NodeTy
         columns_like(table_.features, rows_.names(), rows_.columns(),
                      fmt::format("{}, attributes as in {}", rows_.place(), excerpt(table_.like->path)));
     table_.features.clear();
-    for (const int64_t column : columns) table_.features.push_back(choice_text(column));
+    for (const int64_t column : columns) table_.features.push_back(choice_for(column, rows_.names()));
   }
   find_types(types);
   find_relation(find({}));
@@ -76,7 +76,7 @@ EdgeTable::EdgeTable(const EdgeTableFile& table, const TableFiles& files, NodeTy
   if (takes_all) table_.features.clear();
   const std::vector<int64_t> used = purposes();
   for (int64_t k = 0; k < rows_.columns() && takes_all; ++k)
-    if (std::ranges::find(used, k) == used.end()) table_.features.push_back(choice_text(k));
+    if (std::ranges::find(used, k) == used.end()) table_.features.push_back(choice_for(k, rows_.names()));
   if (std::ranges::count(purposes(), columns_.direction) > 0) columns_.direction = -1;  // it has a purpose
   rows_.expect_distinct(purposes());
   rows_.expect_distinct({columns_.source_type, columns_.target_type, relation_, columns_.weight});
@@ -180,12 +180,6 @@ void EdgeTable::read_ends(NodeTypes& types) {
   note_bare(types);
 }
 
-std::string EdgeTable::choice_text(int64_t column) const {
-  const std::span<const std::string> names = rows_.names();
-  const std::string name = column < std::ssize(names) ? names[static_cast<size_t>(column)] : "";
-  return !name.empty() && std::ranges::count(names, name) == 1 ? name : std::to_string(column + 1);
-}
-
 std::vector<int64_t> EdgeTable::purposes() const {
   std::vector<int64_t> columns{columns_.source, columns_.target, columns_.weight, relation_, graph_};
   for (const std::string& attribute : table_.features) columns.push_back(rows_.column(attribute));
@@ -244,7 +238,7 @@ ItemTable EdgeTable::row_items(std::vector<std::string>& notes) {
     files.columns.label = labelled ? table_.label : "none";
     files.columns.features = table_.features;
     for (int64_t k = 0; k < rows_.columns() && table_.features.empty(); ++k)
-      files.columns.without.push_back(choice_text(k));
+      files.columns.without.push_back(choice_for(k, rows_.names()));
     files.types = table_.types;
     files.like = table_.like;
     files.impute = table_.impute;

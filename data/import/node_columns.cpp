@@ -203,8 +203,7 @@ std::string column_name(int64_t column, std::span<const std::string> names) {
 
 std::string choice_for(int64_t column, std::span<const std::string> names) {
   const auto k = static_cast<size_t>(column);
-  const bool named =
-      k < names.size() && !names[k].empty() && std::ranges::find(names, names[k]) == names.begin() + column;
+  const bool named = k < names.size() && !names[k].empty() && std::ranges::count(names, names[k]) == 1;
   return named ? names[k] : std::to_string(column + 1);
 }
 

@@ -77,7 +77,7 @@ std::string column_text(int64_t column, std::span<const std::string> names);
 /// `place`.
 int64_t chosen_column(const std::string& choice, std::span<const std::string> names, int64_t columns,
                       const std::string& place);
-/// The choice that means a column: its name, or its number where another has that name before it.
+/// The choice that means a column: its name, or its number where another has that name, too.
 std::string choice_for(int64_t column, std::span<const std::string> names);
 
 }  // namespace adj

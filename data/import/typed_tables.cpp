@@ -147,10 +147,8 @@ std::vector<std::string> pass_over_features(NodeTableFile& table, const TableFil
   for (const int64_t column : node_columns(rows.names(), rows.first_fields(), rows.columns(),
                                            {table.id, table.label, {}, without}, false, rows.place())
                                   .features) {
-    const std::string number = std::to_string(column + 1), name = column_name(column, rows.names());
-    const bool unique = rows.has_header() && std::ranges::count(rows.names(), name) == 1;
-    table.without.push_back(unique ? name : number);
-    names.push_back(name);
+    table.without.push_back(choice_for(column, rows.names()));
+    names.push_back(column_name(column, rows.names()));
   }
   return names;
 }

@@ -46,8 +46,6 @@ class EdgeTable {
   ItemTable row_items(std::vector<std::string>& notes);
   Part part(const EdgeType& type, const std::vector<int32_t>& rows, const ItemTable& items,
             const HeteroGraph::NodeCounts& counts) const;
-  /// The column as a user would choose it: by name, or by number if the name is missing or not the only one.
-  std::string choice_text(int64_t column) const;
   /// Columns that are used.
   std::vector<int64_t> purposes() const;
   std::string note() const;
