@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -28,6 +29,12 @@ class Transport {
   /// sends[p] goes to rank p, into its receives[rank()], of the same dtype and number of elements; absent
   /// tensors on both sides send nothing. `call`: what the ranks agree on, equal on all of them.
   virtual void exchange(std::string_view call, std::span<const Tensor> sends, std::span<Tensor> receives) = 0;
+  /// Returns when all ranks have called it with blocks that fit, as exchange() needs them; else all of them
+  /// throw Error.
+  virtual void agree(std::string_view call, std::span<const Tensor> sends,
+                     std::span<const Tensor> receives) = 0;
+  /// Why a rank cannot go on; empty if none has failed. Any thread may ask.
+  virtual std::string failure() const = 0;
 };
 
 /// The ranks that train together, each with its own part of the rows. Bytes move; sums are left to kernels,
@@ -38,8 +45,10 @@ class Group {
  public:
   /// One rank.
   Group() = default;
-  explicit Group(std::shared_ptr<Transport> transport) : transport_(std::move(transport)) {}
+  explicit Group(std::shared_ptr<Transport> transport, Device device = {})
+      : transport_(std::move(transport)), device_(device) {}
 
+  Device device() const { return device_; }  ///< of this rank; the CPU unless said otherwise
   int64_t rank() const { return transport_ ? transport_->rank() : 0; }  ///< from 0
   int64_t size() const { return transport_ ? transport_->size() : 1; }  ///< number of ranks
 
@@ -55,11 +64,16 @@ class Group {
 
  private:
   std::shared_ptr<Transport> transport_;
+  Device device_;
 };
 
 /// Calls run(group) for each of `ranks` ranks, threads of this process, which may share a device: for tests
-/// and simulations (NCCL refuses two ranks on one GPU). Returns when all are done; rethrows the first
+/// and simulations (NCCL refuses two ranks on one GPU). Each rank draws from its own copies of this
+/// thread's generators, which go on from where rank 0 ended. Returns when all are done; rethrows the first
 /// failure.
 void run_ranks(int64_t ranks, const std::function<void(const Group&)>& run);
+/// The same with a device a rank, group.device(). GPUs that differ exchange tensors through NCCL 2.22 or
+/// later, which is loaded then; without it by copies, which a captured step cannot hold: a line says so.
+void run_ranks(std::span<const Device> devices, const std::function<void(const Group&)>& run);
 
 }  // namespace adj

@@ -1,7 +1,12 @@
+#include <adjoint/core/detail/nccl_transport.h>
 #include <adjoint/core/group.h>
+#include <adjoint/core/log.h>
 #include <adjoint/core/parallel.h>
+#include <adjoint/core/random.h>
+#include <adjoint/core/runtime.h>
 #include <adjoint/core/stream.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -16,7 +21,7 @@ namespace {
 /// What one rank brings to an exchange.
 struct Offer {
   std::string_view call;
-  std::span<const Tensor> sends;
+  std::span<const Tensor> sends, receives;
 };
 
 /// Where the ranks' threads meet: nobody goes on before all have come, or one has failed or ended.
@@ -43,9 +48,15 @@ class Meeting {
     if (round_ == round) throw GroupError(reason_);
   }
 
+  /// Why a rank failed; empty if none has.
+  std::string failure() const {
+    const std::lock_guard lock(mutex_);
+    return failed_ ? reason_ : std::string();
+  }
   /// The rank comes no more. The first reason is that of all others.
   void leave(int64_t rank, const char* failure) {
     const std::lock_guard lock(mutex_);
+    failed_ = failed_ || failure != nullptr;
     if (reason_.empty())
       reason_ = failure != nullptr ? fmt::format("rank {} failed: {}", rank, failure)
                                    : fmt::format("rank {} ended, but others wait for it", rank);
@@ -53,10 +64,11 @@ class Meeting {
   }
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Offer> offers_;
   std::string reason_;
+  bool failed_ = false;
   int64_t present_ = 0, round_ = 0;
 };
 
@@ -67,53 +79,69 @@ class ThreadTransport : public Transport {
   int64_t rank() const override { return rank_; }
   int64_t size() const override { return std::ssize(meeting_.offers()); }
 
+  std::string failure() const override { return meeting_.failure(); }
+
   void exchange(std::string_view call, std::span<const Tensor> sends, std::span<Tensor> receives) override {
-    finish_work(sends);
-    finish_work(receives);
-    meeting_.bring(rank_, {call, sends});
+    meet({call, sends, receives}, [&] {
+      for (size_t p = 0; p < receives.size(); ++p)
+        if (receives[p]) receives[p].copy_(meeting_.offers()[p].sends[static_cast<size_t>(rank_)]);
+      finish_work(receives);
+    });
+  }
+  void agree(std::string_view call, std::span<const Tensor> sends,
+             std::span<const Tensor> receives) override {
+    meet({call, sends, receives}, [] {});
+  }
+
+ private:
+  /// `move` runs while all ranks' blocks may be read, if they fit.
+  template <class Move>
+  void meet(const Offer& offer, Move&& move) {
+    finish_work(offer.sends);
+    finish_work(offer.receives);
+    meeting_.bring(rank_, offer);
     meeting_.wait();
     std::exception_ptr failure;  // which leaves only when nobody reads this rank's blocks any longer
     try {
-      receive_all(receives);
-      finish_work(receives);
+      check_offers();
+      move();
     } catch (...) {
       failure = std::current_exception();
     }
     meeting_.wait();
     if (failure) std::rethrow_exception(failure);
   }
-
- private:
   /// Work on the default stream is ordered already: all threads share it.
   static void finish_work(std::span<const Tensor> tensors) {
     for (const Tensor& x : tensors)
       if (x && Stream::current(x.device()).id() != 0) Stream::current(x.device()).synchronize();
   }
-  void receive_all(std::span<Tensor> receives) const {
+  /// Each rank looks at all blocks, so that all fail alike.
+  void check_offers() const {
     const std::vector<Offer>& offers = meeting_.offers();
     for (size_t p = 0; p < offers.size(); ++p)
       ADJ_CHECK(offers[p].call == offers[0].call, "rank {} calls {}, and rank 0 {}: expected the same call",
                 p, offers[p].call, offers[0].call);
     for (size_t p = 0; p < offers.size(); ++p)
-      receive(offers[p].sends[static_cast<size_t>(rank_)], p, receives[p]);
+      for (size_t q = 0; q < offers.size(); ++q) check_block(offers[p].sends[q], p, offers[q].receives[p], q);
   }
-  void receive(const Tensor& block, size_t p, Tensor& target) const {
+  static void check_block(const Tensor& block, size_t p, const Tensor& target, size_t q) {
     if (!block && !target) return;
     const auto text = [](const Tensor& x) { return x ? x.str() : "nothing"; };
     ADJ_CHECK(block && target && block.shape() == target.shape() && block.dtype() == target.dtype(),
-              "rank {} sends {} to rank {}, which expected {}", p, text(block), rank_, text(target));
-    target.copy_(block);
+              "rank {} sends {} to rank {}, which expected {}", p, text(block), q, text(target));
   }
 
   Meeting& meeting_;
   int64_t rank_;
 };
 
-}  // namespace
-
-void run_ranks(int64_t ranks, const std::function<void(const Group&)>& run) {
+/// run(rank, transport) in a thread for each of `ranks` ranks.
+template <class Run>
+void run_threads(int64_t ranks, Run&& run) {
   ADJ_CHECK(ranks >= 1 && ranks <= kMaxThreads, "run_ranks: {} ranks, expected 1 to {}", ranks, kMaxThreads);
   Meeting meeting(ranks);
+  std::vector<Generators> generators(static_cast<size_t>(ranks), copy_generators());
   std::mutex mutex;
   std::exception_ptr first;
   const auto fail_rank = [&](int64_t rank, const char* reason) {
@@ -124,8 +152,9 @@ void run_ranks(int64_t ranks, const std::function<void(const Group&)>& run) {
     meeting.leave(rank, reason);
   };
   const auto run_rank = [&](int64_t rank) {
+    const GeneratorScope own_numbers(generators[static_cast<size_t>(rank)]);
     try {
-      run(Group(std::make_shared<ThreadTransport>(meeting, rank)));
+      run(rank, std::make_shared<ThreadTransport>(meeting, rank));
       meeting.leave(rank, nullptr);
     } catch (const std::exception& error) {
       fail_rank(rank, error.what());
@@ -137,6 +166,40 @@ void run_ranks(int64_t ranks, const std::function<void(const Group&)>& run) {
   for (int64_t rank = 0; rank < ranks; ++rank) threads.emplace_back(run_rank, rank);
   for (std::thread& thread : threads) thread.join();
   if (first) std::rethrow_exception(first);
+  for (const Purpose purpose : kPurposes) {
+    const Generator& last = generators[0][static_cast<size_t>(purpose)];
+    generator_for(purpose).set_state(last.seed(), last.position());
+  }
+}
+
+/// Whether no device is named twice and none is a CPU: NCCL takes one rank a GPU.
+bool are_different_gpus(std::span<const Device> devices) {
+  std::vector<int> indices;
+  for (const Device device : devices) indices.push_back(device.is_cuda() ? device.index : -1);
+  std::ranges::sort(indices);
+  return indices.front() >= 0 && std::ranges::adjacent_find(indices) == indices.end();
+}
+
+}  // namespace
+
+void run_ranks(int64_t ranks, const std::function<void(const Group&)>& run) {
+  run_threads(ranks,
+              [&](int64_t, std::shared_ptr<Transport> transport) { run(Group(std::move(transport))); });
+}
+
+void run_ranks(std::span<const Device> devices, const std::function<void(const Group&)>& run) {
+  ADJ_CHECK(!devices.empty(), "run_ranks: no devices, expected one for each rank");
+  bool through_nccl = devices.size() > 1 && are_different_gpus(devices);
+  if (const std::string reason = through_nccl ? detail::nccl_unavailable_reason() : ""; !reason.empty()) {
+    log_info("GPUs exchange rows by copies, outside of captured steps: {}", reason);
+    through_nccl = false;
+  }
+  run_threads(std::ssize(devices), [&](int64_t rank, std::shared_ptr<Transport> transport) {
+    const Device device = devices[static_cast<size_t>(rank)];
+    const std::shared_ptr<void> current = runtime(device).make_current();
+    if (through_nccl) transport = detail::nccl_transport(std::move(transport), device);
+    run(Group(std::move(transport), device));
+  });
 }
 
 }  // namespace adj

@@ -82,14 +82,31 @@ const char* name_of(Purpose purpose) {
   return kNames[static_cast<size_t>(purpose)];
 }
 
-Generator& generator_for(Purpose purpose) {
+namespace {
+
+Generators& program_generators() {
   static auto generators = [] {
     const detail::RecorderScope whoever_asks_first(nullptr);  // not part of any captured step
-    return std::array{Generator(seed_for(Purpose::model, 0)), Generator(seed_for(Purpose::split, 0)),
+    return Generators{Generator(seed_for(Purpose::model, 0)), Generator(seed_for(Purpose::split, 0)),
                       Generator(seed_for(Purpose::sample, 0))};
   }();
-  return generators[static_cast<size_t>(purpose)];
+  return generators;
 }
+
+thread_local Generators* thread_generators = nullptr;  // of the innermost GeneratorScope
+
+Generators& current_generators() {
+  return thread_generators != nullptr ? *thread_generators : program_generators();
+}
+
+}  // namespace
+
+Generator& generator_for(Purpose purpose) { return current_generators()[static_cast<size_t>(purpose)]; }
+
+Generators copy_generators() { return current_generators(); }
+
+GeneratorScope::GeneratorScope(Generators& own) : outer_(std::exchange(thread_generators, &own)) {}
+GeneratorScope::~GeneratorScope() { thread_generators = outer_; }
 
 void manual_seed(uint64_t seed) {
   for (Purpose purpose : kPurposes) generator_for(purpose).set_state(seed_for(purpose, seed), 0);

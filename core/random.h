@@ -2,7 +2,9 @@
 
 #include <adjoint/core/tensor.h>
 
+#include <array>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -128,6 +130,24 @@ inline Generator& default_generator() { return generator_for(Purpose::model); }
 /// Restarts the generators of all purposes: the default one with `seed`, the others with seeds derived from
 /// it.
 void manual_seed(uint64_t seed);
+
+/// One generator for each purpose, in the order of kPurposes.
+using Generators = std::array<Generator, std::size(kPurposes)>;
+/// Copies of those that this thread draws from.
+Generators copy_generators();
+/// In this scope generator_for() has this thread's own ones in place of the program's: threads that begin
+/// with the same copies draw the same numbers, whatever their scheduling. Scopes nest.
+class GeneratorScope {
+ public:
+  /// `own` outlives the scope.
+  explicit GeneratorScope(Generators& own);
+  ~GeneratorScope();
+  GeneratorScope(const GeneratorScope&) = delete;
+  GeneratorScope& operator=(const GeneratorScope&) = delete;
+
+ private:
+  Generators* outer_;
+};
 
 // The functions below draw on the host and copy the result to `device`: the same numbers for every device and
 // number of threads. They throw Error within a captured step.

@@ -24,57 +24,86 @@ Tensor block(int64_t sender, int64_t receiver, Device device) {
   return Tensor::from(values, {rows, 3}, device);
 }
 
+/// Devices of ranks that exchange: on one device, and on two GPUs (through NCCL) where there are two.
+std::vector<std::vector<Device>> rooms(std::initializer_list<int64_t> counts) {
+  std::vector<std::vector<Device>> rooms;
+  for (const Device device : devices())
+    for (const int64_t ranks : counts) rooms.emplace_back(uz(ranks), device);
+  if (cuda_device_count() < 2)
+    MESSAGE("skipped: two GPUs");
+  else
+    rooms.push_back({Device::cuda(1), Device::cuda(0)});
+  return rooms;
+}
+
 }  // namespace
 
 TEST_CASE("blocks of rows reach the rank that they are for, whatever their sizes") {
-  for (Device device : devices())
-    for (int64_t ranks : {1, 2, 3, 8}) {
-      std::atomic<int64_t> right = 0;
-      run_ranks(ranks, [&](const Group& group) {
-        const int64_t rank = group.rank();
-        for (int round = 0; round < 50; ++round) {
-          std::vector<Tensor> sends, receives;
-          for (int64_t p = 0; p < ranks; ++p) {
-            const bool silent = p != rank && (p + rank) % 3 == 1;  // both sides know that nothing moves
-            sends.push_back(silent ? Tensor() : block(rank, p, device));
-            receives.push_back(silent ? Tensor()
-                                      : Tensor::full({rows_between(p, rank), 3}, -1.0, DType::f32, device));
-          }
-          group.exchange(sends, receives);
-          for (Tensor& sent : sends)
-            if (sent) sent.fill_(-2.0);  // they are this rank's again
-          for (int64_t p = 0; p < ranks; ++p) {
-            const Tensor& got = receives[uz(p)];
-            right += !got || got.to_vector<float>() == block(p, rank, device).to_vector<float>();
-          }
+  for (const std::vector<Device>& room : rooms({1, 2, 3, 8})) {
+    const int64_t ranks = std::ssize(room);
+    std::atomic<int64_t> right = 0;
+    run_ranks(room, [&](const Group& group) {
+      const int64_t rank = group.rank();
+      const Device device = group.device();
+      for (int round = 0; round < 50; ++round) {
+        std::vector<Tensor> sends, receives;
+        for (int64_t p = 0; p < ranks; ++p) {
+          const bool silent = p != rank && (p + rank) % 3 == 1;  // both sides know that nothing moves
+          sends.push_back(silent ? Tensor() : block(rank, p, device));
+          receives.push_back(silent ? Tensor()
+                                    : Tensor::full({rows_between(p, rank), 3}, -1.0, DType::f32, device));
         }
-      });
-      CHECK(right == 50 * ranks * ranks);
-    }
+        group.exchange(sends, receives);
+        for (Tensor& sent : sends)
+          if (sent) sent.fill_(-2.0);  // they are this rank's again
+        for (int64_t p = 0; p < ranks; ++p) {
+          const Tensor& got = receives[uz(p)];
+          right += !got || got.to_vector<float>() == block(p, rank, device).to_vector<float>();
+        }
+      }
+    });
+    CHECK(right == 50 * ranks * ranks);
+  }
 }
 
 TEST_CASE("gather has all rows in the order of ranks, broadcast those of one rank") {
-  for (Device device : devices())
-    for (int64_t ranks : {1, 2, 5}) {
-      std::atomic<int64_t> right = 0;
-      run_ranks(ranks, [&](const Group& group) {
-        const int64_t rank = group.rank();
-        std::vector<int32_t> all;
-        for (int32_t p = 0; p < ranks; ++p)
-          for (int32_t i = 0; i < 2 * (p % 3); ++i) all.push_back(10 * p + i);
-        std::vector<int32_t> numbers;
-        for (int32_t i : all)
-          if (i / 10 == rank) numbers.push_back(i);
-        const Tensor rows = Tensor::from(numbers, {std::ssize(numbers) / 2, 2}, device);
-        const Tensor gathered = group.gather(rows);
-        right += gathered.to_vector<int32_t>() == all && gathered.size(1) == 2;
-        group.barrier();
-        Tensor x = Tensor::full({4}, static_cast<double>(rank), DType::bf16, device);
-        group.broadcast(x, ranks - 1);
-        right += values(x) == Numbers(4, static_cast<double>(ranks - 1));
-      });
-      CHECK(right == 2 * ranks);
-    }
+  for (const std::vector<Device>& room : rooms({1, 2, 5})) {
+    const int64_t ranks = std::ssize(room);
+    std::atomic<int64_t> right = 0;
+    run_ranks(room, [&](const Group& group) {
+      const int64_t rank = group.rank();
+      const Device device = group.device();
+      std::vector<int32_t> all;
+      for (int32_t p = 0; p < ranks; ++p)
+        for (int32_t i = 0; i < 2 * (p % 3); ++i) all.push_back(10 * p + i);
+      std::vector<int32_t> numbers;
+      for (int32_t i : all)
+        if (i / 10 == rank) numbers.push_back(i);
+      const Tensor rows = Tensor::from(numbers, {std::ssize(numbers) / 2, 2}, device);
+      const Tensor gathered = group.gather(rows);
+      right += gathered.to_vector<int32_t>() == all && gathered.size(1) == 2;
+      group.barrier();
+      Tensor x = Tensor::full({4}, static_cast<double>(rank), DType::bf16, device);
+      group.broadcast(x, ranks - 1);
+      right += values(x) == Numbers(4, static_cast<double>(ranks - 1));
+    });
+    CHECK(right == 2 * ranks);
+  }
+}
+
+TEST_CASE("ranks draw the numbers of one, and the program goes on after them") {
+  const auto draw = [] { return random_uniform({5}, 0, 1, default_generator()).to_vector<float>(); };
+  manual_seed(7);
+  std::vector<std::vector<float>> wanted(4);
+  for (std::vector<float>& numbers : wanted) numbers = draw();
+  for (const int64_t ranks : {1, 8}) {
+    manual_seed(7);
+    CHECK(draw() == wanted[0]);
+    std::atomic<int64_t> right = 0;
+    run_ranks(ranks, [&](const Group&) { right += draw() == wanted[1] && draw() == wanted[2]; });
+    CHECK(right == ranks);
+    CHECK(draw() == wanted[3]);
+  }
 }
 
 TEST_CASE("one rank needs no others") {
@@ -89,6 +118,34 @@ TEST_CASE("one rank needs no others") {
   CHECK(received.to_vector<float>() == x.to_vector<float>());
   CHECK_ERROR_HAS(alone.broadcast(y, 1), "broadcast: rank 1, expected 0 to 0");
   CHECK_ERROR_HAS(alone.exchange(std::vector<Tensor>{}, std::span(&received, 1)), "0 and 1 blocks");
+}
+
+TEST_CASE("a rank that fails releases those that wait for it on their GPUs") {
+  if (cuda_device_count() < 2) {
+    MESSAGE("skipped: one GPU or none");
+    return;
+  }
+  CHECK_ERROR_HAS(run_ranks(std::vector{Device::cuda(0), Device::cuda(1)},
+                            [](const Group& group) {
+                              const Tensor x = Tensor::zeros({1000, 64}, DType::f32, group.device());
+                              std::vector<Tensor> sends(2, x), receives(2, x.clone());
+                              group.exchange(sends, receives);
+                              if (group.rank() == 1) fail("no memory");
+                              for (;;) {
+                                group.exchange(sends, receives);
+                                (void)receives[1].to_vector<float>();
+                              }
+                            }),
+                  "no memory");
+  CHECK_ERROR_HAS(run_ranks(std::vector{Device::cuda(0), Device::cuda(1)},
+                            [](const Group& group) {
+                              std::vector<Tensor> sends(2, Tensor::zeros({2, 3}, DType::f32, group.device()));
+                              std::vector<Tensor> receives = sends;
+                              if (group.rank() == 0)
+                                receives[1] = Tensor::zeros({3, 3}, DType::f32, group.device());
+                              group.exchange(sends, receives);
+                            }),
+                  "to rank 0, which expected [3, 3]");
 }
 
 TEST_CASE("a rank that fails, ends or calls otherwise ends the calls of all others") {
@@ -133,4 +190,5 @@ TEST_CASE("a rank that fails, ends or calls otherwise ends the calls of all othe
                             }),
                   "rank 1 sends [2, 3] float32 on cpu to rank 0, which expected [3, 3] float32 on cpu");
   CHECK_ERROR_HAS(run_ranks(0, [](const Group&) {}), "0 ranks");
+  CHECK_ERROR_HAS(run_ranks(std::vector<Device>(), [](const Group&) {}), "no devices");
 }
