@@ -153,7 +153,7 @@ Var aggregate(const SparseMatrix& matrix, const Var& x, const Var& bias, Activat
                        .activation = activation,
                        .y = y});
   } else {
-    matrix_product(a, false, x.value(), bias.value_or_absent(), activation, y);
+    matrix_product(a, false, a.relation().source_rows(x.value()), bias.value_or_absent(), activation, y);
   }
   const Saved output = activation == Activation::relu ? Saved(y) : Saved();
   enum : size_t { kX, kBias };
@@ -168,7 +168,7 @@ Var aggregate(const SparseMatrix& matrix, const Var& x, const Var& bias, Activat
         if (scatters) {
           kernels::spmm_coo({.a = a.relation().coo().transposed(), .values = a.values(), .x = dz, .y = dx});
         } else {
-          matrix_product(a, true, dz, {}, Activation::none, dx);
+          matrix_product(a, true, a.relation().target_rows(dz), {}, Activation::none, dx);
         }
         out.add(kX, dx);
       });

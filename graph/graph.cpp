@@ -1,6 +1,7 @@
 #include <adjoint/core/detail/carrier.h>
 #include <adjoint/graph/detail/index.h>
 #include <adjoint/graph/graph.h>
+#include <adjoint/graph/ranks/rank_edges.h>
 #include <adjoint/graph/self_loops.h>
 #include <adjoint/kernels/aggregate/coo_sums.h>
 #include <adjoint/kernels/elementwise/broadcast.h>
@@ -47,6 +48,12 @@ bool weights_symmetric(const Relation& relation, const Tensor& weight) {
   return true;
 }
 
+/// The graph of which a rank has the rows.
+struct RankPart {
+  Graph whole;
+  RankRows rank;
+};
+
 }  // namespace
 
 struct Graph::Impl {
@@ -59,7 +66,8 @@ struct Graph::Impl {
   Relation relation;
   Tensor weight;
   Tensor input_order;
-  bool as_given;  // normalised by the caller: every matrix is A
+  bool as_given;                         // normalised by the caller: every matrix is A
+  std::shared_ptr<const RankPart> part;  // null: all nodes are here
   Lazy<Tensor> looped_offsets, csr_weight;
   Lazy<bool> symmetric;
   Lazy<SparseMatrix> adjacency, mean;
@@ -99,6 +107,7 @@ struct Graph::Impl {
   }
 
   bool is_symmetric() const {
+    if (part) return part->whole.is_symmetric();
     return symmetric.get([this] {
       return relation.symmetric() && (!weight || weights_symmetric(relation.sorted(), sorted_weight()));
     });
@@ -145,6 +154,7 @@ struct Graph::Impl {
   }
 
   SparseMatrix make_gcn(float loop_weight) const {
+    if (part) return part->whole.gcn_adjacency(loop_weight).rank_rows(part->rank);
     if (relation.scatters(DType::f32)) return make_gcn_of_list(loop_weight);
     const bool completes = loop_weight != 0.0f;
     if (completes && repeats_loops()) return with_single_loops(loop_weight).make_gcn(loop_weight);
@@ -218,7 +228,10 @@ const Relation& Graph::relation() const { return impl().relation; }
 const Tensor& Graph::edge_weight() const { return impl().weight; }
 const Tensor& Graph::input_order() const { return impl().input_order; }
 bool Graph::is_symmetric() const { return impl().is_symmetric(); }
-bool Graph::has_self_loops() const { return impl().entries_with_diagonal() < num_edges() + num_nodes(); }
+bool Graph::has_self_loops() const {
+  if (impl().part) return impl().part->whole.has_self_loops();
+  return impl().entries_with_diagonal() < num_edges() + num_nodes();
+}
 
 const EdgeAttributes& Graph::edge_attributes() const {
   static const EdgeAttributes none;
@@ -243,7 +256,7 @@ Graph Graph::with_edge_attr(std::string name, Tensor attribute) const {
 }
 
 Graph Graph::with_edge_weight(Tensor weight) const {
-  (void)impl();
+  ADJ_CHECK(!impl().part, "graph: weights for a rank's part, expected them before the graph is cut");
   check_weight(weight, num_edges(), device());
   Graph graph = *this;
   graph.impl_ = std::make_shared<const Impl>(relation(), std::move(weight), input_order());
@@ -258,10 +271,30 @@ Graph Graph::as_normalized() const {
   return graph;
 }
 
+Graph Graph::rank_rows(const RankRows& rank) const {
+  ADJ_CHECK(!impl().part, "graph: a rank's part is cut again, expected the whole graph");
+  const Tensor& order = relation().csr_order();
+  const auto rows = [&](const Tensor& values) {
+    return values ? rank.values(relation().csr(), order ? detail::gather_edges(values, order) : values)
+                  : Tensor();
+  };
+  const auto impl =
+      std::make_shared<Impl>(relation().rank_rows(rank), rows(edge_weight()), Tensor(), is_normalized());
+  impl->part = std::make_shared<const RankPart>(RankPart{*this, rank});
+  Graph graph;
+  graph.impl_ = impl;
+  if (edge_attributes().empty()) return graph;
+  EdgeAttributes attributes;
+  for (const auto& [name, values] : edge_attributes()) attributes.emplace(name, rows(values));
+  graph.attributes_ = std::make_shared<const EdgeAttributes>(std::move(attributes));
+  return graph;
+}
+
 bool Graph::is_normalized() const { return impl().as_given; }
 
 const SparseMatrix& Graph::adjacency() const {
   return impl().adjacency.get([this] {
+    if (const RankPart* part = impl().part.get()) return part->whole.adjacency().rank_rows(part->rank);
     if (relation().scatters(DType::f32)) return SparseMatrix(relation(), edge_weight());
     SparseMatrix matrix(relation().sorted(), impl().sorted_weight());
     if (edge_weight()) matrix.keep_adjoint(is_symmetric());
@@ -286,6 +319,7 @@ const SparseMatrix& Graph::matrix(PropagationMatrix kind) const {
 const SparseMatrix& Graph::mean_adjacency() const {
   if (impl().as_given) return adjacency();
   return impl().mean.get([this] {
+    if (const RankPart* part = impl().part.get()) return part->whole.mean_adjacency().rank_rows(part->rank);
     if (!edge_weight() && relation().scatters(DType::f32)) {
       Tensor shares = Tensor::empty({num_edges()}, DType::f32, device());
       kernels::coo_mean({.row = relation().coo().row, .degree = in_degrees(), .y = shares});

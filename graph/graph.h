@@ -98,6 +98,11 @@ class Graph {
 
   /// Includes everything derived so far: the relation's forms and the matrices.
   Graph to(Device device) const;
+  /// This rank's nodes, with their edges, weights and attributes, on the group's device
+  /// (Relation::rank_rows). The matrices are the rank's rows of this graph's, so that a node's sums do not
+  /// depend on the number of ranks. All ranks call it together with a graph of the same contents, and use the
+  /// result together. Throws Error unless the nodes are those of the cut.
+  Graph rank_rows(const RankRows& rank) const;
 
  private:
   friend struct detail::CarrierAccess;

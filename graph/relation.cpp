@@ -2,6 +2,7 @@
 #include <adjoint/core/explain.h>
 #include <adjoint/graph/detail/aggregation.h>
 #include <adjoint/graph/detail/index.h>
+#include <adjoint/graph/ranks/rank_edges.h>
 #include <adjoint/graph/relation.h>
 #include <adjoint/kernels/aggregate/coo_sums.h>
 #include <adjoint/kernels/aggregate/spmm_plan.h>
@@ -90,8 +91,15 @@ struct Relation::Impl {
         device(csr.device()),
         told_symmetric(symmetric),
         by_target(detail::SortedEdges{std::move(csr), {}}) {}
+  explicit Impl(RankEdges edges) : Impl(edges.sources.structure(), false) {
+    num_src = num_dst;
+    by_source.put({{edges.targets.structure(), {}}, false});
+    ranks = std::make_shared<const RankEdges>(std::move(edges));
+  }
 
   const EdgeIndex& edge_index() const {
+    ADJ_CHECK(!ranks, "relation: a rank's {} edges name nodes of other ranks, expected a whole relation",
+              num_edges);
     return list.get([this] {
       const Csr& csr = by_target.if_made()->csr;
       EdgeIndex edges{csr.indices, Tensor::empty({num_edges}, DType::i32, device)};
@@ -152,11 +160,14 @@ struct Relation::Impl {
         [this] { return from_list ? counts(edge_index().dst, num_dst) : degrees(targets().csr); });
   }
   const Tensor& out_counts() const {
-    return out_degrees.get(
-        [this] { return counts(from_list ? edge_index().src : targets().csr.indices, num_src); });
+    return out_degrees.get([this] {
+      return ranks ? degrees(turned().csr)
+                   : counts(from_list ? edge_index().src : targets().csr.indices, num_src);
+    });
   }
 
   std::shared_ptr<const Impl> carried_to(detail::Carrier& carrier) const {
+    ADJ_CHECK(!ranks, "relation: a rank's part stays on {}, the device of its group", device.str());
     const auto carried = [&](const EdgeIndex& edges) {
       return EdgeIndex{carrier.carry(edges.src), carrier.carry(edges.dst)};
     };
@@ -191,7 +202,8 @@ struct Relation::Impl {
   std::optional<bool> told_symmetric;
   bool from_list = false;
   kernels::ListUse use;
-  int64_t loops = 0;  // of each node in turn, at the end of the list
+  int64_t loops = 0;                       // of each node in turn, at the end of the list
+  std::shared_ptr<const RankEdges> ranks;  // null: all nodes are here
   Lazy<EdgeIndex> list;
   Lazy<detail::SortedEdges> by_target;
   Lazy<Turned> by_source;
@@ -270,6 +282,12 @@ Relation Relation::from_transposed(Csr out_edges, std::optional<bool> symmetric)
   return from_csr(std::move(out_edges), symmetric).reversed();
 }
 
+Relation Relation::rank_rows(const RankRows& rank) const {
+  const Csr in_edges = rank.rows(csr()), out_edges = rank.rows(transposed());
+  RankEdges edges{Halo(rank.group, rank.cut, in_edges), Halo(rank.group, rank.cut, out_edges)};
+  return {std::make_shared<const Impl>(std::move(edges)), false};
+}
+
 const Relation::Impl& Relation::impl() const {
   ADJ_CHECK(impl_ != nullptr, "relation: a default-constructed relation has no edges");
   return *impl_;
@@ -279,6 +297,15 @@ int64_t Relation::num_src() const { return reversed_ ? impl().num_dst : impl().n
 int64_t Relation::num_dst() const { return reversed_ ? impl().num_src : impl().num_dst; }
 int64_t Relation::num_edges() const { return impl().num_edges; }
 Device Relation::device() const { return impl().device; }
+
+bool Relation::is_rank_part() const { return impl().ranks != nullptr; }
+
+Tensor Relation::source_rows(const Tensor& x) const {
+  const RankEdges* ranks = impl().ranks.get();
+  return ranks == nullptr ? x : (reversed_ ? ranks->targets : ranks->sources).gather(x);
+}
+
+Tensor Relation::target_rows(const Tensor& y) const { return reversed().source_rows(y); }
 
 bool Relation::rows_ascend() const {
   const detail::SortedEdges* edges = impl().by_target.if_made();
@@ -347,6 +374,7 @@ CsrMatrix Relation::matrix(const Tensor& values) const {
 }
 
 CsrMatrix Relation::adjoint(const Tensor& values) const {
+  ADJ_CHECK(!values || !is_rank_part(), "relation: values of a rank's edges are not those of its transpose");
   return {transposed(), values, values ? transposed_order() : Tensor()};
 }
 

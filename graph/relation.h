@@ -16,6 +16,8 @@ struct EdgeIndex {
 };
 
 class Relation;
+struct RankEdges;
+struct RankRows;
 namespace kernels {
 struct ListUse;
 }
@@ -65,6 +67,12 @@ class Relation {
   /// `out_edges`: row j holds the targets of source j's edges, ascending.
   static Relation from_transposed(Csr out_edges, std::optional<bool> symmetric = {});
 
+  /// This rank's part of the relation, which has one set of nodes: the in-edges and the out-edges of its
+  /// nodes, on the group's device. num_src() and num_dst() are their number. Sums over neighbours fetch the
+  /// rows of other nodes from their ranks, and have the bits of the whole. All ranks call it together, and
+  /// every operation on it. Edges are numbered in csr() order.
+  Relation rank_rows(const RankRows& rank) const;
+
   explicit operator bool() const { return impl_ != nullptr; }  ///< false if default-constructed
   /// Identity of the object, not equality of the edges.
   bool operator==(const Relation&) const = default;
@@ -76,7 +84,14 @@ class Relation {
   /// True if the sources of every row of csr() ascend.
   bool rows_ascend() const;
 
-  /// By edge number.
+  bool is_rank_part() const;  ///< made by rank_rows()
+  /// x [num_src, ...] with the rows of other ranks that csr() names, whose columns are rows of the result; x
+  /// itself unless this is a rank's part.
+  Tensor source_rows(const Tensor& x) const;
+  /// Likewise y [num_dst, ...] for transposed().
+  Tensor target_rows(const Tensor& y) const;
+
+  /// By edge number. Throws for a rank's part, whose edges name nodes of other ranks.
   EdgeIndex edge_index() const;
   /// [num_dst, num_src]: rows are targets. The reference is valid as long as the relation.
   const Csr& csr() const;

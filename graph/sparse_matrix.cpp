@@ -1,6 +1,8 @@
 #include <adjoint/core/capture.h>
 #include <adjoint/core/detail/carrier.h>
 #include <adjoint/graph/detail/sort_rows.h>
+#include <adjoint/graph/edge_attributes.h>
+#include <adjoint/graph/ranks/rank_edges.h>
 #include <adjoint/graph/sparse_matrix.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
@@ -83,6 +85,25 @@ CsrMatrix SparseMatrix::adjoint() const {
   if (self_adjoint_) return matrix();
   if (adjoint_values_) return {relation_.transposed(), adjoint_values_, {}};
   return relation_.adjoint(values_);
+}
+
+SparseMatrix SparseMatrix::for_features(DType dtype) const {
+  if (!values_ || dtype != DType::f64 || values_.dtype() == dtype) return *this;
+  SparseMatrix wide = with_values(values_.to(dtype));
+  wide.self_adjoint_ = self_adjoint_;
+  if (adjoint_values_) wide.adjoint_values_ = adjoint_values_.to(dtype);
+  wide.kept_version_ = wide.values_.version();
+  return wide;
+}
+
+SparseMatrix SparseMatrix::rank_rows(const RankRows& rank) const {
+  const auto in_order = [](const CsrMatrix& a) {
+    return a.values && a.order ? detail::gather_edges(a.values, a.order) : a.values;
+  };
+  SparseMatrix part(relation_.rank_rows(rank), rank.values(relation_.csr(), in_order(matrix())));
+  part.adjoint_values_ = rank.values(relation_.transposed(), in_order(adjoint()));
+  if (part.values_) part.kept_version_ = part.values_.version();
+  return part;
 }
 
 void SparseMatrix::set_factors(Tensor row, Tensor column) {

@@ -38,10 +38,7 @@ class SparseMatrix {
   SparseMatrix with_values(Tensor values) const { return SparseMatrix(relation_, std::move(values)); }
   /// The matrix for products with dense features of `dtype`: values in float64 for float64 (gradient checks),
   /// else unchanged (accumulation is in float32).
-  SparseMatrix for_features(DType dtype) const {
-    return values_ && dtype == DType::f64 && values_.dtype() != dtype ? with_values(values_.to(dtype))
-                                                                      : *this;
-  }
+  SparseMatrix for_features(DType dtype) const;
   /// Declares that values[e] = row[i] column[j] for each entry (i, j), with factors float32 [rows] and
   /// [cols]; an absent factor is ones. Valid until the values are modified.
   void set_factors(Tensor row, Tensor column);
@@ -57,6 +54,8 @@ class SparseMatrix {
   /// place.
   void keep_adjoint(bool self_adjoint = false);
 
+  /// This rank's rows of the matrix and of its transpose (Relation::rank_rows).
+  SparseMatrix rank_rows(const RankRows& rank) const;
   /// Includes everything its relation has derived (Relation::to).
   SparseMatrix to(Device device) const;
   /// float32 [rows, cols]; parallel entries add up.

@@ -22,9 +22,10 @@ Tensor empty_structs(int64_t n) {
 }  // namespace
 
 int64_t spmm_item_size(const Csr& a, int64_t launches) {
-  const int64_t work = a.rows + a.entries();
+  const auto [rows, entries] = a.whole_sizes();
+  const int64_t work = rows + entries;
   int64_t size = kSmallestItem;
-  while (size < kPlainItem && size * a.rows < a.entries()) size *= 2;
+  while (size < kPlainItem && size * rows < entries) size *= 2;
   while (size < kLargestItem && size * kWantedItems < work * launches) size *= 2;
   return size;
 }

@@ -55,9 +55,9 @@ struct SpmmPlan {
   const int64_t* slot_run_count() const { return totals.data<int64_t>() + 2; }
 };
 
-/// Entries and rows per item, a power of two: small enough that a small structure still fills the GPU without
-/// long chains of dependent reads, large enough to keep partial sums of split rows few. Each item is run
-/// `launches` times in parallel.
+/// Entries and rows per item, a power of two by the sizes of the whole structure: small enough that a small
+/// structure still fills the GPU without long chains of dependent reads, large enough to keep partial sums of
+/// split rows few. Each item is run `launches` times in parallel.
 int64_t spmm_item_size(const Csr& a, int64_t launches);
 
 /// The plan of a structure on the CPU, in host memory, with items of `size`.

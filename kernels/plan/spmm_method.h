@@ -2,8 +2,8 @@
 
 #include <adjoint/kernels/types/csr.h>
 
-// Which kernels compute Y = A X over rows of CSR on a GPU: rules on sizes only, since the method decides the
-// bits.
+// Which kernels compute Y = A X over rows of CSR on a GPU: rules on sizes only, and those of the whole
+// structure, since the method decides the bits.
 namespace adj::kernels::plan {
 
 /// The kernels for a product.
@@ -24,8 +24,9 @@ inline int small_pack(int64_t width) { return width % 4 == 0 ? 4 : 1; }
 inline SpmmMethod spmm_method(const CsrMatrix& a, const Tensor& x) {
   if (heads_of(a.values) > 1) return SpmmMethod::heads;
   const int64_t width = x.size(1);
-  const bool small = x.dtype() == DType::f32 && a.csr.entries() <= kMostSmallEntries &&
-                     a.csr.rows <= kMostSmallEntries && width >= 1 &&
+  const CsrSizes whole = a.csr.whole_sizes();
+  const bool small = x.dtype() == DType::f32 && whole.entries <= kMostSmallEntries &&
+                     whole.rows <= kMostSmallEntries && width >= 1 &&
                      width <= kSmallLanes * kMostSmallSlabs * small_pack(width);
   return small ? SpmmMethod::small : SpmmMethod::items;
 }

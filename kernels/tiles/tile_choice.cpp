@@ -39,8 +39,8 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
                      fmt::format(text, std::forward<Args>(args)...));
   };
   if (choice == SparseKernels::automatic) {
-    if (!rounds || !a.ascending || a.entries() < kLeastCutEntries || a.entries() > kMostCutEntries ||
-        a.entries() < 16 * a.rows || !has_tile_spmm(device))
+    if (a.whole || !rounds || !a.ascending || a.entries() < kLeastCutEntries ||
+        a.entries() > kMostCutEntries || a.entries() < 16 * a.rows || !has_tile_spmm(device))
       return nullptr;
     if (wanted.obstacle != nullptr) {
       explain("rows of CSR: tensor cores support no {}", wanted.obstacle);
@@ -79,6 +79,7 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
             "{}: tensor cores round float32 features to 11 bits, which a precision of tf32 allows and exact "
             "float32 does not",
             op);
+  ADJ_CHECK(!a.whole, "{}: tensor-core kernels require all rows of a structure, not a rank's", op);
   ADJ_CHECK(a.ascending, "{}: tensor-core kernels require rows of ascending columns", op);
   ADJ_CHECK(wanted.obstacle == nullptr, "{}: tensor-core kernels support no {}", op, wanted.obstacle);
   auto tiles = row_tiles(a, choice == SparseKernels::tiles ? 1 : kHybridLeast);

@@ -5,8 +5,15 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 
 namespace adj {
+
+/// Sizes of a structure.
+struct CsrSizes {
+  int64_t rows = 0;
+  int64_t entries = 0;
+};
 
 /// Compressed sparse rows: the structure of a [rows, cols] matrix, without values. For a graph, row i holds
 /// the sources of the in-edges of target i. A row's entries are in ascending column order unless stated
@@ -20,8 +27,12 @@ struct Csr {
   std::shared_ptr<KeyedCache> cache = std::make_shared<KeyedCache>();
   /// Sums, reductions, attention and transposition accept any order within rows; entry searches do not.
   bool ascending = true;
+  /// Sizes of the structure that these rows are a part of; absent if they are all of them. Rules that decide
+  /// the order of sums ask whole_sizes(), so that a row's sum has the same bits in any part.
+  std::optional<CsrSizes> whole = std::nullopt;
 
   int64_t entries() const { return indices.numel(); }
+  CsrSizes whole_sizes() const { return whole.value_or(CsrSizes{rows, entries()}); }
   Device device() const { return offsets.device(); }  ///< of both arrays
   /// A copy on `target` with an empty cache, or the same handle if it is there.
   Csr to(Device target) const {
@@ -32,6 +43,7 @@ struct Csr {
     copy.offsets = offsets.to(target);
     copy.indices = indices.to(target);
     copy.ascending = ascending;
+    copy.whole = whole;
     return copy;
   }
 

@@ -1,6 +1,9 @@
 #include "../structures.h"
-#include <adjoint/graph/ranks/halo.h>
+#include <adjoint/autograd/edge.h>
+#include <adjoint/graph/graph.h>
+#include <adjoint/graph/ranks/rank_edges.h>
 #include <adjoint/kernels/aggregate/spmm.h>
+#include <adjoint/kernels/aggregate/spmm_plan.h>
 
 #include <atomic>
 #include <set>
@@ -35,6 +38,14 @@ Tensor product(const Csr& csr, const Tensor& x) {
   Tensor y = Tensor::empty({csr.rows, x.size(1)}, x.dtype(), x.device());
   kernels::spmm({.a = {csr, {}, {}}, .x = x, .y = y});
   return y;
+}
+
+/// Ranks that share the device, and two GPUs, which exchange through NCCL.
+std::vector<std::vector<Device>> rooms_on(Device device) {
+  std::vector<std::vector<Device>> rooms;
+  for (const size_t ranks : {1, 2, 3, 8}) rooms.emplace_back(ranks, device);
+  if (device.is_cuda() && cuda_device_count() > 1) rooms.push_back({Device::cuda(0), Device::cuda(1)});
+  return rooms;
 }
 
 }  // namespace
@@ -99,12 +110,14 @@ TEST_CASE("products of cut rows have the bits of one rank, for any number of ran
             });
             Numbers named;
             for (const size_t j : names) named.insert(named.end(), &rows[j * 12], &rows[j * 12] + 12);
+            // What decides the order of sums on a GPU.
+            right += kernels::spmm_item_size(halo.structure(), 1) == kernels::spmm_item_size(whole.csr, 1);
             const Tensor y = group.gather(product(halo.structure(), all));
             right += values(all) == named && same_bits(y, wanted);
             sent += halo.sent_rows();
             received += halo.received_rows();
           });
-          CHECK(right == ranks);
+          CHECK(right == 2 * ranks);
           CHECK(sent == received);
           CHECK((ranks > 1 && n > 1) == (sent > 0));
         }
@@ -124,4 +137,76 @@ TEST_CASE("a halo's sizes are checked on all ranks") {
                               (void)halo.gather(Tensor::zeros({end - begin + 1, 3}));
                             }),
                   "Halo: x is [");
+}
+
+TEST_CASE("sums over a cut graph and their gradients have the bits of one rank") {
+  std::mt19937 random(5);
+  for (const bool weighted : {false, true})
+    for (const int64_t n : {1, 60, 400}) {
+      std::vector<int32_t> src, dst;
+      std::vector<float> weight;
+      for (int64_t e = 0; e < 9 * n; ++e) {  // a hub, loops, repeated edges, nodes without any
+        src.push_back(static_cast<int32_t>(e % 3 == 0 ? n / 2 : static_cast<int64_t>(random()) % n));
+        dst.push_back(
+            static_cast<int32_t>(e % 5 == 0 ? n / 2 : 7 * (static_cast<int64_t>(random()) % n) / 8));
+        weight.push_back(0.25f * static_cast<float>(random() % 8 + 1));
+      }
+      const Graph whole = Graph::from_coo(n, Tensor::from(src), Tensor::from(dst),
+                                          weighted ? Tensor::from(weight) : Tensor());
+      for (const Device device : devices())
+        for (const DType dtype : {DType::f32, DType::bf16, DType::f64})
+          for (const PropagationMatrix kind :
+               {PropagationMatrix::sum, PropagationMatrix::mean, PropagationMatrix::gcn}) {
+            const Tensor x = random_tensor({n, 12}, dtype, device),
+                         dy = random_tensor({n, 12}, dtype, device);
+            const Graph all = whole.to(device);
+            const auto step = [&](const Graph& graph, const Tensor& rows, const Tensor& gradient) {
+              const Var input = Var::parameter(rows);
+              const Var y = aggregate(graph.matrix(kind), input);
+              y.backward(gradient);
+              return std::pair(y.value(), input.grad());
+            };
+            const auto [y, dx] = step(all, x, dy);
+            for (const std::vector<Device>& room : rooms_on(device)) {
+              const int64_t ranks = std::ssize(room);
+              CAPTURES(weighted, n, name_of(dtype), static_cast<int>(kind), ranks);
+              std::atomic<int64_t> right = 0;
+              run_ranks(room, [&](const Group& group) {
+                const RankRows rank{group, RowCut(whole.in_edges().offsets)};
+                const auto rows = [&](const Tensor& t) {
+                  return t.rows(rank.begin(), rank.end()).clone().to(group.device());
+                };
+                const auto [part, gradient] = step(whole.rank_rows(rank), rows(x), rows(dy));
+                right += same_bits(group.gather(part).to(device), y) &&
+                         same_bits(group.gather(gradient).to(device), dx);
+              });
+              CHECK(right == ranks);
+            }
+          }
+    }
+}
+
+TEST_CASE("a rank's part of a graph keeps to what it can answer") {
+  const Tensor ids = Tensor::from(std::vector<int32_t>{0, 1, 2, 3}),
+               next = Tensor::from(std::vector<int32_t>{1, 2, 3, 3});
+  const Graph whole = Graph::from_coo(4, ids, next, Tensor::from(std::vector<float>{1, 2, 3, 4}),
+                                      {{"size", Tensor::from(std::vector<float>{5, 6, 7, 8})}});
+  run_ranks(2, [&](const Group& group) {
+    const RankRows rank{group, RowCut({0, 2, 4})};
+    const Graph part = whole.rank_rows(rank);
+    const bool second = group.rank() == 1;
+    CHECK(part.num_nodes() == 2);
+    CHECK(part.num_edges() == (second ? 3 : 1));
+    CHECK(values(part.edge_weight()) == (second ? Numbers{2, 3, 4} : Numbers{1}));
+    CHECK(values(part.edge_attr("size")) == (second ? Numbers{6, 7, 8} : Numbers{5}));
+    CHECK(values(part.in_degrees()) == (second ? Numbers{1, 2} : Numbers{0, 1}));
+    CHECK(values(part.out_degrees()) == Numbers{1, 1});
+    CHECK(part.has_self_loops());
+    CHECK(!part.is_symmetric());
+    CHECK_ERROR_HAS((void)part.edge_index(), "name nodes of other ranks");
+    CHECK_ERROR_HAS((void)part.with_edge_weight({}), "before the graph is cut");
+    CHECK_ERROR_HAS((void)part.rank_rows(rank), "expected the whole graph");
+    CHECK_ERROR_HAS((void)part.relation().adjoint(part.edge_weight()), "not those of its transpose");
+    CHECK_ERROR_HAS((void)whole.rank_rows({group, RowCut({0, 2, 5})}), "expected 5 of both");
+  });
 }

@@ -26,7 +26,8 @@ inline constexpr int64_t kWidestHead = 1024;
 /// Mean entries per row from which rows count as middling, and as long.
 inline constexpr int64_t kMiddlingRow = 32, kLongRow = 256;
 inline bool is_middling(const Csr& csr) {
-  return csr.entries() >= kMiddlingRow * csr.rows && csr.entries() < kLongRow * csr.rows;
+  const auto [rows, entries] = csr.whole_sizes();
+  return entries >= kMiddlingRow * rows && entries < kLongRow * rows;
 }
 
 /// f.template operator()<LaneLayout>() with the smallest layout that holds a head; in float64, which only
@@ -40,7 +41,8 @@ void with_lane_layout(int64_t width, bool wide_reads, const Csr& csr, F&& f) {
   const auto run = [&]<int kVector, int kLanes, int kChunks, int kBatch, int kThreads = 256>() {
     f.template operator()<LaneLayout<S, kVector, kLanes, kChunks, kBatch, kThreads>>();
   };
-  const int64_t entries_of_row = csr.entries() / std::max<int64_t>(csr.rows, 1);
+  const CsrSizes whole = csr.whole_sizes();
+  const int64_t entries_of_row = whole.entries / std::max<int64_t>(whole.rows, 1);
   const auto run_batches = [&]<int kLanes>() {
     if (entries_of_row < 3) return run.template operator()<kWide, kLanes, 1, Sizes::kFew, 128>();
     if (entries_of_row < kMiddlingRow) return run.template operator()<kWide, kLanes, 1, 4, 128>();
@@ -89,7 +91,7 @@ void with_slab(bool wide_reads, int64_t features, const Csr& csr, F&& f) {
   if constexpr (sizeof(S) < 8) {
     constexpr int kWide = kVectorWidth<S>;
     const auto run = [&]<int kLanes>() {
-      if (csr.entries() >= kLongRow * csr.rows)
+      if (const CsrSizes whole = csr.whole_sizes(); whole.entries >= kLongRow * whole.rows)
         return f.template operator()<LaneLayout<S, kWide, kLanes, 1, 2, 256>>();
       f.template operator()<LaneLayout<S, kWide, kLanes, 1, 2, 128>>();
     };

@@ -1,0 +1,36 @@
+#include <adjoint/core/error.h>
+#include <adjoint/graph/ranks/rank_edges.h>
+
+namespace adj {
+
+namespace {
+
+/// First and last (exclusive) entry of this rank's rows.
+std::pair<int64_t, int64_t> entries_of(const RankRows& rank, const Csr& all) {
+  ADJ_CHECK(all.rows == rank.cut.rows() && all.cols == rank.cut.rows(),
+            "ranks: a structure of {} rows and {} columns, expected {} of both, as they are cut", all.rows,
+            all.cols, rank.cut.rows());
+  const auto entry = [&](int64_t row) { return all.offsets.rows(row, row + 1).to_vector<int64_t>()[0]; };
+  return {entry(rank.begin()), entry(rank.end())};
+}
+
+}  // namespace
+
+Csr RankRows::rows(const Csr& all) const {
+  const auto [first, last] = entries_of(*this, all);
+  std::vector<int64_t> offsets = all.offsets.rows(begin(), end() + 1).to_vector<int64_t>();
+  for (int64_t& offset : offsets) offset -= first;
+  Csr part{end() - begin(), all.cols, Tensor::from(offsets, group.device()),
+           all.indices.rows(first, last).to(group.device()).clone()};
+  part.ascending = all.ascending;
+  part.whole = all.whole_sizes();
+  return part;
+}
+
+Tensor RankRows::values(const Csr& all, const Tensor& values) const {
+  if (!values) return {};
+  const auto [first, last] = entries_of(*this, all);
+  return values.rows(first, last).to(group.device()).clone();
+}
+
+}  // namespace adj

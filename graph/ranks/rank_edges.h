@@ -1,0 +1,27 @@
+#pragma once
+
+#include <adjoint/graph/ranks/halo.h>
+
+namespace adj {
+
+/// The edges of a rank's nodes: those whose sums it computes, and those that bring its gradients, with the
+/// rows of other ranks that they name.
+struct RankEdges {
+  Halo sources;  ///< of the in-edges: rows are targets
+  Halo targets;  ///< of the out-edges: rows are sources
+};
+
+/// Where the rows of nodes are: each rank of the group has those that the cut gives it.
+struct RankRows {
+  Group group;
+  RowCut cut;
+
+  int64_t begin() const { return cut.rows_of(group.rank(), group.size()).first; }  ///< first row of this rank
+  int64_t end() const { return cut.rows_of(group.rank(), group.size()).second; }   ///< exclusive
+  /// This rank's rows of a structure over all nodes, on the group's device; whole_sizes() are those of `all`.
+  Csr rows(const Csr& all) const;
+  /// The values of these rows' entries; absent if `values`, in the order of the entries of `all`, are.
+  Tensor values(const Csr& all, const Tensor& values) const;
+};
+
+}  // namespace adj
