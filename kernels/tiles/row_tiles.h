@@ -16,8 +16,8 @@ RowTiles make_row_tiles(const Csr& a, int64_t least);
 std::shared_ptr<const RowTiles> row_tiles(const Csr& a, int64_t least,
                                           std::shared_ptr<RowTiles> cut = nullptr);
 
-/// Throws Error "NAME/MEMBER: found, expected" unless `cut` is bitwise equal to make_row_tiles(a, cut.least).
-/// Both on the CPU. Nothing in `cut` is trusted. O(entries) plus sorting of each window's rest; parallel.
+/// Throws Error "NAME/MEMBER: found, expected" unless `cut` is bitwise equal to make_row_tiles(a, cut.least),
+/// which it makes. Both on the CPU. Nothing in `cut` is trusted.
 void check_row_tiles(std::string_view name, const Csr& a, const RowTiles& cut);
 
 namespace cpu {

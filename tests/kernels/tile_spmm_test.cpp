@@ -103,9 +103,7 @@ TEST_CASE("a cut has every entry once, in tiles if columns have enough rows") {
       const PlainCut plain(one.csr, least);
       for (Device device : devices()) {
         const Csr csr = one.csr.to(device);
-        const RowTiles tiles = kernels::make_row_tiles(csr, least);
-        plain.check(tiles);
-        if (device.is_cpu()) CHECK_NOTHROW(kernels::check_row_tiles("row_tiles", csr, tiles));
+        plain.check(kernels::make_row_tiles(csr, least));
       }
     }
 }
