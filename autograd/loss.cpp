@@ -4,7 +4,6 @@
 #include <adjoint/autograd/tape.h>
 #include <adjoint/core/convert.h>
 #include <adjoint/kernels/loss/loss.h>
-#include <adjoint/kernels/loss/weighted_cross_entropy.h>
 
 #include <optional>
 
@@ -42,26 +41,8 @@ Var target_loss(const char* name, void (*forward)(const kernels::TargetLossArgs&
 
 }  // namespace
 
-Var cross_entropy(const Var& x, const Tensor& label, const Tensor& index) {
-  constexpr const char* kOp = "cross_entropy";
-  const Tensor classes = detail::classes_of(kOp, x, label);
-  const OpScope scope(kOp, x, classes, index);
-  const Tensor rows = detail::rows_of(kOp, x, index);
-  Tensor loss = Tensor::empty({}, accumulator_dtype(x.dtype()), x.device());
-  kernels::softmax_cross_entropy({.x = x.value(), .label = classes, .index = rows, .loss = loss});
-  return record(
-      kOp, loss, {x},
-      [x = Saved(x.value()), label = Saved(classes), index = Saved(rows)](Tensor dloss, Gradients& out) {
-        Tensor dx = Tensor::empty_like(x.get());
-        kernels::softmax_cross_entropy_backward(
-            {.x = x.get(), .label = label.get(), .index = index.get(), .dloss = dloss, .dx = dx});
-        out.add(dx);
-      });
-}
-
 Var cross_entropy(const Var& x, const Tensor& target, const Tensor& selected,
                   const CrossEntropyOptions& options) {
-  if (!options.weight && !options.ignore_index) return cross_entropy(x, target, selected);
   const OpScope scope("cross_entropy", x, target, selected);
   const Tensor label = detail::classes_of("cross_entropy", x, target),
                index = detail::rows_of("cross_entropy", x, selected);
@@ -70,27 +51,31 @@ Var cross_entropy(const Var& x, const Tensor& target, const Tensor& selected,
   Tensor loss = Tensor::empty({}, accumulator, x.device()),
          total = Tensor::empty({}, accumulator, x.device());
   const Tensor by_class = detail::convert_for(x, options.weight);
-  kernels::weighted_cross_entropy({.x = x.value(),
-                                   .label = label,
-                                   .index = index,
-                                   .weight = by_class,
-                                   .ignored = ignored,
-                                   .total = total,
-                                   .loss = loss});
+  kernels::softmax_cross_entropy({.x = x.value(),
+                                  .label = label,
+                                  .index = index,
+                                  .weight = by_class,
+                                  .ignored = ignored,
+                                  .total = total,
+                                  .loss = loss});
   return record("cross_entropy", loss, {x},
                 [x = Saved(x.value()), label = Saved(label), index = Saved(index), weight = Saved(by_class),
                  ignored, total](Tensor dloss, Gradients& out) {
                   Tensor dx = Tensor::empty_like(x.get());
-                  kernels::weighted_cross_entropy_backward({.x = x.get(),
-                                                            .label = label.get(),
-                                                            .index = index.get(),
-                                                            .weight = weight.get(),
-                                                            .ignored = ignored,
-                                                            .total = total,
-                                                            .dloss = dloss,
-                                                            .dx = dx});
+                  kernels::softmax_cross_entropy_backward({.x = x.get(),
+                                                           .label = label.get(),
+                                                           .index = index.get(),
+                                                           .weight = weight.get(),
+                                                           .ignored = ignored,
+                                                           .total = total,
+                                                           .dloss = dloss,
+                                                           .dx = dx});
                   out.add(dx);
                 });
+}
+
+Var cross_entropy(const Var& x, const Tensor& label, const Tensor& index) {
+  return cross_entropy(x, label, index, CrossEntropyOptions{});
 }
 
 Var bce_with_logits(const Var& x, const Tensor& target, const Tensor& index) {

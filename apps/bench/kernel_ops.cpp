@@ -172,13 +172,15 @@ Job table_job(const Subject& s, const ops::Ops& table, double passes, bool backw
 Job cross_entropy(const Subject& s) {
   const int64_t nodes = s.graph().num_nodes(), classes = s.data.num_classes();
   const Tensor x = random(s, {nodes, classes}), label = s.data.y, index = s.data.train;
-  Tensor loss = Tensor::empty({1}, DType::f32, s.device()), dx = Tensor::empty_like(x);
+  Tensor loss = Tensor::empty({1}, DType::f32, s.device()), total = Tensor::empty_like(loss),
+         dx = Tensor::empty_like(x);
   const double read = bytes_of({x}) * static_cast<double>(index.numel()) / static_cast<double>(nodes);
   return {fmt::format("{} of {} x {}", index.numel(), nodes, classes),
           2.0 * read + bytes_of({dx, label, index}), 0.0, [=]() mutable {
-            kernels::softmax_cross_entropy({.x = x, .label = label, .index = index, .loss = loss});
+            kernels::softmax_cross_entropy(
+                {.x = x, .label = label, .index = index, .total = total, .loss = loss});
             kernels::softmax_cross_entropy_backward(
-                {.x = x, .label = label, .index = index, .dloss = loss, .dx = dx});
+                {.x = x, .label = label, .index = index, .total = total, .dloss = loss, .dx = dx});
           }};
 }
 

@@ -2,6 +2,8 @@
 
 #include <adjoint/kernels/kernel.h>
 
+#include <limits>
+
 namespace adj::kernels {
 
 // Losses are means over the rows selected by `index` (int32 [K], in range), or over all rows if it is absent;
@@ -12,6 +14,9 @@ namespace adj::kernels {
 // label out of range. The CPU throws at once; a GPU, which does not synchronize within a step, sets the loss
 // to NaN, and the next read from that device throws.
 
+/// Value of `ignored` that matches no label.
+inline constexpr int64_t kNothingIgnored = std::numeric_limits<int64_t>::min();
+
 namespace detail {
 
 inline void check_selection(std::string_view op, const Tensor& x, const Tensor& index) {
@@ -21,9 +26,13 @@ inline void check_selection(std::string_view op, const Tensor& x, const Tensor& 
   ADJ_CHECK((index ? index.numel() : x.size(0)) > 0, "{}: no row is selected", op);
 }
 
-inline void check_labels(std::string_view op, const Tensor& x, const Tensor& label, const Tensor& index) {
+inline void check_labels(std::string_view op, const Tensor& x, const Tensor& label, const Tensor& index,
+                         const Tensor& weight, const Tensor& total) {
   check_selection(op, x, index);
   check_tensor(op, "label", label, {x.size(0)}, DType::i32, x.device());
+  const DType accumulator = accumulator_dtype(x.dtype());
+  if (weight) check_tensor(op, "weight", weight, {x.size(1)}, accumulator, x.device());
+  check_scalar(op, "total", total, accumulator, x.device());
 }
 
 inline void check_targets(std::string_view op, const Tensor& x, const Tensor& target, const Tensor& index) {
@@ -39,31 +48,42 @@ inline void check_gradient(std::string_view op, const Tensor& x, const Tensor& d
 
 }  // namespace detail
 
-/// loss = mean_k ( log Σ_c exp x[i,c] - x[i, label[i]] ), i = index[k]; x [N,C], label int32 [N] in [0, C).
+/// loss = Σ w_i (log Σ_c exp x[i,c] - x[i, label[i]]) / Σ w_i, i = index[k]; x [N,C], label int32 [N] in [0,
+/// C). Row i has the weight weight[label[i]] (`weight` [C], accumulator dtype; 1 if absent), and none if
+/// label[i]
+/// == `ignored`. total = Σ w_i is kept for the backward pass. If it is 0 the CPU throws; a GPU, which does
+/// not synchronize, gives loss 0 and zero gradients.
 struct SoftmaxCrossEntropyArgs {
   const Tensor& x;
   const Tensor& label;
   const Tensor& index = kAbsent;
+  const Tensor& weight = kAbsent;
+  int64_t ignored = kNothingIgnored;
+  Tensor& total;
   Tensor& loss;
 
   void check(std::string_view op) const {
-    detail::check_labels(op, x, label, index);
+    detail::check_labels(op, x, label, index, weight, total);
     check_scalar(op, "loss", loss, accumulator_dtype(x.dtype()), x.device());
   }
 };
-ADJ_KERNEL(softmax_cross_entropy, SoftmaxCrossEntropyArgs)  ///< Mean cross entropy of logits.
+ADJ_KERNEL(softmax_cross_entropy, SoftmaxCrossEntropyArgs)  ///< Weighted mean cross entropy of logits.
 
-/// dx [N,C] = dloss / K (softmax(x) - one-hot of label), for rows selected n times n times that, from `x`,
-/// `label` and `index` of the forward call; `dloss` one element.
+/// dx [N,C] = dloss w_i / total (softmax(x_i) - one-hot of label[i]), for rows selected n times n times that,
+/// from `x`, `label`, `index`, `weight` and `ignored` of the forward call and its `total`; `dloss` one
+/// element.
 struct SoftmaxCrossEntropyBackwardArgs {
   const Tensor& x;
   const Tensor& label;
   const Tensor& index = kAbsent;
+  const Tensor& weight = kAbsent;
+  int64_t ignored = kNothingIgnored;
+  const Tensor& total;
   const Tensor& dloss;
   Tensor& dx;
 
   void check(std::string_view op) const {
-    detail::check_labels(op, x, label, index);
+    detail::check_labels(op, x, label, index, weight, total);
     detail::check_gradient(op, x, dloss, dx);
   }
 };

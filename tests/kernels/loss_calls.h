@@ -14,6 +14,8 @@ struct LossCall {
   Tensor x;
   DType accumulator = accumulator_dtype(x.dtype());
   Tensor label, target, index;
+  Tensor weight = {};  ///< of classes, for cross entropy, like `ignored`
+  int64_t ignored = kernels::kNothingIgnored;
   Tensor loss = scalar(NAN), total = scalar(NAN);
 
   /// Random numbers, labels, and targets that are 0 or 1.
@@ -24,15 +26,21 @@ struct LossCall {
 
   LossCall to(Device device) const {
     LossCall call = *this;
-    for (Tensor* t : {&call.x, &call.label, &call.target, &call.index, &call.loss, &call.total})
+    for (Tensor* t : {&call.x, &call.label, &call.target, &call.index, &call.weight, &call.loss, &call.total})
       if (*t) *t = t->to(device).clone();
     return call;
   }
   Tensor scalar(double value) const { return Tensor::full({}, value, accumulator, x.device()); }
-  /// Writes `loss` and, of bce and mse, `total`.
+  /// Writes `loss` and `total`.
   const Tensor& forward(Loss which) {
     if (which == Loss::cross_entropy)
-      kernels::softmax_cross_entropy({.x = x, .label = label, .index = index, .loss = loss});
+      kernels::softmax_cross_entropy({.x = x,
+                                      .label = label,
+                                      .index = index,
+                                      .weight = weight,
+                                      .ignored = ignored,
+                                      .total = total,
+                                      .loss = loss});
     else if (which == Loss::bce)
       kernels::bce_with_logits({.x = x, .target = target, .index = index, .total = total, .loss = loss});
     else
@@ -43,8 +51,14 @@ struct LossCall {
     Tensor dx = Tensor::full(x.shape(), 9.0, x.dtype(), x.device());
     const Tensor dloss = scalar(gradient);
     if (which == Loss::cross_entropy)
-      kernels::softmax_cross_entropy_backward(
-          {.x = x, .label = label, .index = index, .dloss = dloss, .dx = dx});
+      kernels::softmax_cross_entropy_backward({.x = x,
+                                               .label = label,
+                                               .index = index,
+                                               .weight = weight,
+                                               .ignored = ignored,
+                                               .total = total,
+                                               .dloss = dloss,
+                                               .dx = dx});
     else if (which == Loss::bce)
       kernels::bce_with_logits_backward(
           {.x = x, .target = target, .index = index, .total = total, .dloss = dloss, .dx = dx});

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 using namespace adj;
 using namespace adj::test;
@@ -25,13 +26,13 @@ Tensor selected(Rows which, int64_t rows, Device device) {
   return Tensor::from(index, device);
 }
 
-/// Loss and gradient by the definition, in double; targets of NaN contribute to neither.
+/// Loss and gradient by the definition, in double; targets of NaN and ignored labels contribute to neither.
 struct Expected {
   double loss = 0.0, count = 0.0;
   Numbers gradient;
 
   Expected(Loss which, const LossCall& p, double dloss) : gradient(uz(p.x.numel())) {
-    const Numbers x = values(p.x), t = values(p.target);
+    const Numbers x = values(p.x), t = values(p.target), weights = p.weight ? values(p.weight) : Numbers();
     const std::vector<int32_t> label = p.label.to_vector<int32_t>();
     const size_t width = uz(p.x.size(1));
     std::vector<int32_t> rows(uz(p.x.size(0)));
@@ -39,14 +40,17 @@ struct Expected {
     for (int32_t row : p.index ? p.index.to_vector<int32_t>() : rows) {
       const size_t begin = uz(row) * width, end = begin + width;
       if (which == Loss::cross_entropy) {
-        const size_t truth = begin + uz(label[uz(row)]);
+        const int32_t chosen = label[uz(row)];
+        if (chosen == p.ignored) continue;
+        const double weight = p.weight ? weights[uz(chosen)] : 1.0;
+        const size_t truth = begin + uz(chosen);
         const double largest = *std::max_element(x.data() + begin, x.data() + end);
         double sum = 0.0;
         for (size_t k = begin; k < end; ++k) sum += std::exp(x[k] - largest);
-        loss += std::log(sum) + largest - x[truth];
+        loss += weight * (std::log(sum) + largest - x[truth]);
         for (size_t k = begin; k < end; ++k)
-          gradient[k] += std::exp(x[k] - largest) / sum - (k == truth ? 1.0 : 0.0);
-        ++count;
+          gradient[k] += weight * (std::exp(x[k] - largest) / sum - (k == truth ? 1.0 : 0.0));
+        count += weight;
         continue;
       }
       for (size_t k = begin; k < end; ++k) {
@@ -71,7 +75,7 @@ void check_loss(Loss which, LossCall& p) {
   CAPTURE(static_cast<int>(which));
   const Expected expected(which, p, -1.3);
   CHECK(close(p.forward(which), Numbers{expected.loss}, tolerance(p.accumulator)));
-  if (which != Loss::cross_entropy) CHECK(p.total.item() == expected.count);
+  CHECK(p.total.item() == expected.count);
   // The gradient's elements are far below 1.
   CHECK(close_to_scale(p.backward(which, -1.3), Tensor::from(expected.gradient, p.x.shape()),
                        tolerance(p.x.dtype())));
@@ -88,6 +92,25 @@ TEST_CASE("losses and their gradients: all rows, a subset, and repeated rows") {
         p.index = selected(which, rows, device);
         for (Loss loss : kLosses) check_loss(loss, p);
       }
+  });
+}
+
+TEST_CASE("softmax_cross_entropy and its gradient: weights of classes and ignored labels") {
+  on_devices_and_features([](Device device, DType dtype) {
+    for (const auto& [rows, classes] : kShapes)
+      for (bool weighted : {false, true})
+        for (Rows which : kSelections) {
+          CAPTURES(which, rows, classes, weighted);
+          LossCall p(rows, classes, dtype, device);
+          std::vector<int32_t> truth =
+              random_ints(rows, -1, static_cast<int32_t>(classes)).to_vector<int32_t>();
+          truth.back() = 0;  // at least one selected row counts
+          p.label = Tensor::from(truth, device);
+          if (weighted) p.weight = random_ints(classes, 1, 5).to(p.accumulator).to(device);
+          p.ignored = -1;
+          p.index = selected(which, rows, device);
+          check_loss(Loss::cross_entropy, p);
+        }
   });
 }
 
@@ -151,9 +174,9 @@ TEST_CASE("a row that is in the index n times has n times its gradient, to the b
   for (Device device : devices()) {
     LossCall p(50, 6, DType::f32, device);
     p.target = random_tensor({50, 6}, DType::f32, device);
-    p.total = p.scalar(8.0 * 6.0);
     for (Loss loss : kLosses) {
       CAPTURE(static_cast<int>(loss));
+      p.total = p.scalar(loss == Loss::cross_entropy ? 8.0 : 8.0 * 6.0);
       // Means over eight rows, so that all factors are powers of two.
       const auto gradient = [&](const std::vector<int32_t>& index) {
         p.index = Tensor::from(index, device);
@@ -173,19 +196,22 @@ TEST_CASE("the order of a long index changes no bit, wherever rows repeat") {
   for (Device device : devices()) {
     LossCall p(kRows, 3, DType::f32, device);
     p.target = random_tensor({kRows, 3}, DType::f32, device);
-    p.total = p.scalar(3.0 * kSelected);
+    const auto backward = [&](Loss loss) {
+      p.total = p.scalar(loss == Loss::cross_entropy ? kSelected : 3.0 * kSelected);
+      return p.backward(loss);
+    };
     for (size_t repeated_at : {size_t{0}, size_t{1}, size_t{4096}, size_t{4097}, size_t{kSelected - 1}}) {
       CAPTURE(repeated_at);
       std::vector<int32_t> rows(kSelected);
       for (size_t k = 0; k < rows.size(); ++k) rows[k] = static_cast<int32_t>(4 * k + 3);
       if (repeated_at > 0) rows[repeated_at] = rows[repeated_at - 1];
       p.index = Tensor::from(rows, device);
-      const Tensor entropy = p.backward(Loss::cross_entropy), squares = p.backward(Loss::mse);
+      const Tensor entropy = backward(Loss::cross_entropy), squares = backward(Loss::mse);
       CHECK(close(entropy, Expected(Loss::cross_entropy, p, 1.0).gradient, 1e-9));
       std::reverse(rows.begin(), rows.end());
       p.index = Tensor::from(rows, device);
-      CHECK(same_bits(p.backward(Loss::cross_entropy), entropy));
-      CHECK(same_bits(p.backward(Loss::mse), squares));
+      CHECK(same_bits(backward(Loss::cross_entropy), entropy));
+      CHECK(same_bits(backward(Loss::mse), squares));
     }
   }
 }
@@ -200,13 +226,22 @@ TEST_CASE("losses name a label and a row out of range, on a GPU when a result is
       LossCall p(9, 3, DType::f32, device);
       const Tensor fine = p.label;
       p.label = Tensor::from<int32_t>({0, 1, 2, 0, 1, bad, bad, 1, 2}, device);
-      for (bool some : {false, true}) {
+      for (const auto& [some, weighted, ignoring] : {std::tuple{false, false, false},
+                                                     {true, false, false},
+                                                     {true, true, false},
+                                                     {true, false, true},
+                                                     {false, true, true}}) {
+        CAPTURES(some, weighted, ignoring);
+        p.weight = weighted ? Tensor::full({3}, 0.5, DType::f32, device) : Tensor();
+        p.ignored = ignoring ? 2 : kernels::kNothingIgnored;
         p.index = some ? Tensor::from<int32_t>({8, 6, 5, 1}, device) : Tensor();
         const std::string message = error_of([&] { (void)p.forward(Loss::cross_entropy).item(); });
         const int row = some && !later ? 6 : 5;  // the first in the index, or by place
         CHECK(message == fmt::format("cross_entropy: label[{}] is {}, expected [0, 3){}", row, bad, end));
         if (later) CHECK(std::isnan(p.loss.item()));  // reported once
       }
+      p.weight = {};
+      p.ignored = kernels::kNothingIgnored;
       if (bad == 3) continue;
       p.index = Tensor::from<int32_t>({1, 2, bad, 3}, device);
       p.label = fine;
@@ -228,19 +263,24 @@ TEST_CASE("losses refuse empty selections, labels and rows out of range") {
   Tensor loss = Tensor::empty({}), total = Tensor::full({}, 6.0);
   const Tensor label = Tensor::from<int32_t>({0, 2, 1});
   const auto cross_entropy = [&](const Tensor& index) {
-    kernels::softmax_cross_entropy({.x = x, .label = label, .index = index, .loss = loss});
+    kernels::softmax_cross_entropy({.x = x, .label = label, .index = index, .total = total, .loss = loss});
   };
   CHECK_ERROR(cross_entropy({}), "cross_entropy: label[1] is 2, expected [0, 2)");
   CHECK_THROWS_AS(cross_entropy(Tensor::empty({0}, DType::i32)), Error);
   CHECK_THROWS_AS(cross_entropy(Tensor::from<int32_t>({3})), Error);
   CHECK_NOTHROW(cross_entropy(Tensor::from<int32_t>({2, 0})));  // the bad label is not among these
+  kernels::softmax_cross_entropy({.x = x, .label = label, .ignored = 2, .total = total, .loss = loss});
+  CHECK(total.item() == 2.0);
+  CHECK_THROWS_AS(kernels::softmax_cross_entropy(
+                      {.x = x, .label = label, .weight = random_tensor({3}), .total = total, .loss = loss}),
+                  Error);
   CHECK_THROWS_AS(kernels::mse_loss({.x = x, .target = random_tensor({3, 1}), .total = total, .loss = loss}),
                   Error);
   const Tensor good = Tensor::from<int32_t>({0, 1, 1}), one = Tensor::full({}, 1.0);
   Tensor in_place = random_tensor({3, 2});
-  CHECK_ERROR(
-      kernels::softmax_cross_entropy_backward({.x = in_place, .label = good, .dloss = one, .dx = in_place}),
-      "softmax_cross_entropy_backward: dx cannot be x");
+  CHECK_ERROR(kernels::softmax_cross_entropy_backward(
+                  {.x = in_place, .label = good, .total = total, .dloss = one, .dx = in_place}),
+              "softmax_cross_entropy_backward: dx cannot be x");
   CHECK_ERROR(
       kernels::mse_loss_backward({.x = in_place, .target = x, .total = total, .dloss = one, .dx = in_place}),
       "mse_loss_backward: dx cannot be x");

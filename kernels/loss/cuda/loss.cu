@@ -8,65 +8,6 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-template <class T>
-struct StoreMean {
-  double count;
-  T* loss;
-  __device__ void operator()(double sum) const { *loss = static_cast<T>(sum / count); }
-};
-
-template <class S>
-struct CrossEntropy {
-  using T = Accumulator<S>;
-  const int32_t* label;
-  Fault outside;
-
-  __device__ void operator()(const S* x, int64_t width, int64_t row, T largest, T total, double& sum) const {
-    // A label or row out of range makes the loss NaN and accesses no memory.
-    T logit = std::numeric_limits<T>::quiet_NaN();
-    if (row >= 0) {
-      const int32_t truth = label[row];
-      if (truth >= 0 && truth < width) {
-        logit = widen(x[row * width + truth]);
-      } else {
-        raise(outside, row, truth, width);
-      }
-    }
-    sum += static_cast<double>(log(total) + (largest - logit));
-  }
-};
-
-// dx = (softmax(x) - onehot(label)) dloss times / count.
-template <class S>
-struct CrossEntropyBackward {
-  using T = Accumulator<S>;
-  Selection selection;
-  const int32_t* times;  // number of times each row is selected; null: once
-  const S* x;
-  int64_t width;
-  const int32_t* label;
-  const T* dloss;
-  S* dx;
-
-  template <int N, int kLanes, int kHeld>
-  __device__ void row(int64_t k, int lane) const {
-    const int64_t row = k < 0 ? k : selection.row(k);
-    const RowView<S, N, kLanes, kHeld> view(x, width, row, lane);
-    T largest, total;
-    soft_maximum(view, largest, total);
-    if (row < 0) return;
-    const T mean = *dloss / static_cast<T>(selection.count) * static_cast<T>(often(times, row));
-    const T factor = mean / total;
-    const int64_t truth = label[row];
-    view.each([&](int64_t column, Pack<T, N> pack) {
-#pragma unroll
-      for (int j = 0; j < N; ++j)
-        pack[j] = exp(pack[j] - largest) * factor - (column + j == truth ? mean : T{0});
-      store_narrow<N>(dx + row * width + column, pack);
-    });
-  }
-};
-
 /// The elementwise losses, by term and derivative.
 struct Bce {
   template <class T>
@@ -189,32 +130,6 @@ struct WeightedTargets {
 };
 
 }  // namespace
-
-void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
-  const Selection selection = selection_of("cross_entropy", args.x, args.index);
-  const Fault outside = fault_of(args.x.device().index, "cross_entropy", "label");
-  dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Accumulator<S>;
-    sum_row_terms<S>("softmax_cross_entropy", selection, args.x,
-                     CrossEntropy<S>{args.label.data<int32_t>(), outside},
-                     StoreMean<T>{static_cast<double>(selection.count), args.loss.mutable_data<T>()});
-  });
-}
-
-void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args) {
-  constexpr const char* kName = "softmax_cross_entropy_backward";
-  const Selection selection = selection_of(kName, args.x, args.index);
-  dispatch_features(args.x.dtype(), [&]<class S>() {
-    Tensor& dx = args.dx;
-    const Tensor times = begin_gradient<S>(kName, selection, dx);
-    const CrossEntropyBackward<S> body{
-        selection,           counts_of(times),           args.x.data<S>(),
-        args.x.size(1),      args.label.data<int32_t>(), args.dloss.data<Accumulator<S>>(),
-        dx.mutable_data<S>()};
-    map_rows<S>(kName, dx.device().index, selection.count, args.x.size(1), aligned_to_16(body.x, body.dx),
-                body);
-  });
-}
 
 void bce_with_logits(const TargetLossArgs& args) { mean_of_terms<Bce>("bce_with_logits", args); }
 void bce_with_logits_backward(const TargetLossBackwardArgs& args) {

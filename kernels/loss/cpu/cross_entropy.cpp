@@ -1,14 +1,12 @@
-// Also the unweighted cross entropy of loss.h: all weights are 1.
-
 #include <adjoint/kernels/cpu/row_tile.h>
 #include <adjoint/kernels/loss/cpu/selection.h>
-#include <adjoint/kernels/loss/weighted_cross_entropy.h>
+#include <adjoint/kernels/loss/loss.h>
 
 namespace adj::kernels::cpu {
 
 namespace {
 
-/// The selected rows with their labels and weights; without `weight` and `ignored` in Args all weigh 1.
+/// The selected rows with their labels and weights.
 template <class S>
 struct LabeledRows {
   using T = Accumulator<S>;
@@ -16,8 +14,8 @@ struct LabeledRows {
   Selection selection;
   const S* x;
   const int32_t* label;
-  const T* weight = nullptr;  // null: 1
-  int64_t rows, classes, ignored = kNothingIgnored;
+  const T* weight;  // null: 1
+  int64_t rows, classes, ignored;
 
   template <class Args>
   LabeledRows(std::string_view name, const Args& args)
@@ -25,13 +23,10 @@ struct LabeledRows {
         selection(checked_selection(name, args.x, args.index)),
         x(args.x.template data<S>()),
         label(args.label.template data<int32_t>()),
+        weight(args.weight ? args.weight.template data<T>() : nullptr),
         rows(args.x.size(0)),
-        classes(args.x.size(1)) {
-    if constexpr (requires { args.weight; }) {
-      if (args.weight) weight = args.weight.template data<T>();
-      ignored = args.ignored;
-    }
-  }
+        classes(args.x.size(1)),
+        ignored(args.ignored) {}
 
   bool is_ignored(int64_t row) const { return label[row] == ignored; }
   /// 0 if the row is ignored; its label may then be anything.
@@ -47,6 +42,7 @@ struct LabeledRows {
   }
 
   double total_weight() const {
+    if (weight == nullptr && ignored == kNothingIgnored) return static_cast<double>(selection.count);
     return sum([&](int64_t begin, int64_t end) {
       double weights = 0.0;
       for (int64_t k = begin; k < end; ++k) weights += static_cast<double>(weight_of(selection.row(k)));
@@ -108,23 +104,6 @@ void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
     const LabeledRows<S> rows("cross_entropy", args);
-    *args.loss.mutable_data<T>() =
-        static_cast<T>(rows.weighted_losses() / static_cast<double>(rows.selection.count));
-  });
-}
-
-void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args) {
-  dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Accumulator<S>;
-    const LabeledRows<S> rows("softmax_cross_entropy_backward", args);
-    rows.gradient(*args.dloss.data<T>() / static_cast<T>(rows.selection.count), args.dx.mutable_data<S>());
-  });
-}
-
-void weighted_cross_entropy(const WeightedCrossEntropyArgs& args) {
-  dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Accumulator<S>;
-    const LabeledRows<S> rows("cross_entropy", args);
     const double total = rows.total_weight();
     ADJ_CHECK(total != 0.0, "cross_entropy: every selected row of {} is ignored or has weight 0",
               args.x.str());
@@ -133,10 +112,10 @@ void weighted_cross_entropy(const WeightedCrossEntropyArgs& args) {
   });
 }
 
-void weighted_cross_entropy_backward(const WeightedCrossEntropyBackwardArgs& args) {
+void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
-    LabeledRows<S>("cross_entropy", args)
+    LabeledRows<S>("softmax_cross_entropy_backward", args)
         .gradient(*args.dloss.data<T>() / *args.total.data<T>(), args.dx.mutable_data<S>());
   });
 }

@@ -1,8 +1,10 @@
-// Like softmax_cross_entropy: the logits are read once, here and in the backward pass, which recomputes the
-// softmax. A preceding launch sums the weights using only the labels; that sum is all that is saved.
+// The logits are read once, here and in the backward pass, which recomputes the softmax. Only the sum of the
+// weights is saved; unless all are 1, a preceding launch computes it from the labels.
 #include <adjoint/kernels/cuda/rows.cuh>
 #include <adjoint/kernels/loss/cuda/selection.cuh>
-#include <adjoint/kernels/loss/weighted_cross_entropy.h>
+#include <adjoint/kernels/loss/loss.h>
+
+#include <limits>
 
 namespace adj::kernels::cuda {
 
@@ -53,19 +55,25 @@ struct StoreSum {
 
 template <class W>
 struct StoreMean {
-  const W* total;
-  W* loss;
+  double count;  // the total, if all weights are 1; 0: `total` is present
+  W *total, *loss;
   __device__ void operator()(double sum) const {
+    if (count > 0.0) {
+      *total = static_cast<W>(count);
+      *loss = static_cast<W>(sum / count);
+      return;
+    }
     *loss = *total == W{0} ? W{0} : static_cast<W>(sum / static_cast<double>(*total));
   }
 };
 
 template <class T>
-struct WeightedTerm {
+struct Term {
   using W = Accumulator<T>;
   Labels<W> labels;
 
   __device__ void operator()(const T* x, int64_t width, int64_t row, W largest, W total, double& sum) const {
+    if (row < 0) sum = std::numeric_limits<double>::quiet_NaN();
     if (row < 0 || labels.ignores(row)) return;
     const W logit = labels.valid(row) ? widen(x[row * width + labels.label[row]]) : W{0};
     sum += static_cast<double>(labels.weight_of(row) * (log(total) + (largest - logit)));
@@ -74,7 +82,7 @@ struct WeightedTerm {
 
 // dx = (softmax(x) - onehot(label)) w dloss times / total.
 template <class T>
-struct WeightedBackward {
+struct CrossEntropyBackward {
   Selection selection;
   const int32_t* times;  // number of times each row is selected; null: once
   const T* x;
@@ -109,30 +117,34 @@ struct WeightedBackward {
 
 }  // namespace
 
-void weighted_cross_entropy(const WeightedCrossEntropyArgs& args) {
+void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
   const Selection selection = selection_of("cross_entropy", args.x, args.index);
   dispatch_features(args.x.dtype(), [&]<class T>() {
     using W = Accumulator<T>;
     const Labels<W> labels = labels_of<W>(args);
     W* total = args.total.mutable_data<W>();
-    flat_sum<double>("weighted_cross_entropy", args.x.device().index, selection.count,
-                     Weights<W>{selection, labels}, StoreSum<W>{total});
-    sum_row_terms<T>("weighted_cross_entropy", selection, args.x, WeightedTerm<T>{labels},
-                     StoreMean<W>{total, args.loss.mutable_data<W>()});
+    const bool equal = !args.weight && args.ignored == kNothingIgnored;
+    if (!equal)
+      flat_sum<double>("softmax_cross_entropy", args.x.device().index, selection.count,
+                       Weights<W>{selection, labels}, StoreSum<W>{total});
+    sum_row_terms<T>(
+        "softmax_cross_entropy", selection, args.x, Term<T>{labels},
+        StoreMean<W>{equal ? static_cast<double>(selection.count) : 0.0, total, args.loss.mutable_data<W>()});
   });
 }
 
-void weighted_cross_entropy_backward(const WeightedCrossEntropyBackwardArgs& args) {
-  const Selection selection = selection_of("cross_entropy", args.x, args.index);
+void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args) {
+  constexpr const char* kName = "softmax_cross_entropy_backward";
+  const Selection selection = selection_of(kName, args.x, args.index);
   dispatch_features(args.x.dtype(), [&]<class T>() {
     using W = Accumulator<T>;
     Tensor& dx = args.dx;
-    const Tensor times = begin_gradient<T>("weighted_cross_entropy_backward", selection, dx);
-    const WeightedBackward<T> body{
+    const Tensor times = begin_gradient<T>(kName, selection, dx);
+    const CrossEntropyBackward<T> body{
         selection,          counts_of(times),     args.x.data<T>(),     args.x.size(1),
         labels_of<W>(args), args.total.data<W>(), args.dloss.data<W>(), dx.mutable_data<T>()};
-    map_rows<T>("weighted_cross_entropy_backward", dx.device().index, selection.count, args.x.size(1),
-                aligned_to_16(body.x, body.dx), body);
+    map_rows<T>(kName, dx.device().index, selection.count, args.x.size(1), aligned_to_16(body.x, body.dx),
+                body);
   });
 }
 
