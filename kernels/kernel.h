@@ -5,8 +5,7 @@
 
 // A kernel is described once, by a struct of its arguments: named fields, and the check of the contract,
 // which receives the kernel's name. Kernels with the same contract share the struct. A kernel runs on the
-// device of `x`, else `a` or `y`; a struct that has none of them, or whose kernels ask for it, has a
-// device().
+// device of `x`, else `a` or `y`; a struct that has none of them has a device().
 //
 //   /// y = act(x), any shape. `y` may be `x`.
 //   struct ActivateArgs {
@@ -53,5 +52,15 @@ namespace adj::kernels {
 
 /// Placeholder for an omitted optional tensor.
 extern const Tensor kAbsent;
+
+/// The elements of an optional tensor; null if it is absent.
+template <class T>
+const T* data_or_null(const Tensor& tensor) {
+  return tensor ? tensor.data<T>() : nullptr;
+}
+template <class T>
+T* mutable_data_or_null(Tensor& tensor) {
+  return tensor ? tensor.mutable_data<T>() : nullptr;
+}
 
 }  // namespace adj::kernels

@@ -11,15 +11,6 @@ namespace adj::kernels::cuda {
 using namespace adj::cuda;
 
 /// Null for an absent tensor.
-template <class T>
-const T* data_or_null(const Tensor& tensor) {
-  return tensor ? tensor.data<T>() : nullptr;
-}
-template <class T>
-T* mutable_data_or_null(Tensor& tensor) {
-  return tensor ? tensor.mutable_data<T>() : nullptr;
-}
-
 inline dim3 grid(int64_t x, int64_t y = 1, int64_t z = 1) {
   return {static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z)};
 }

@@ -44,16 +44,14 @@ struct Attend {
         dropout(args.dropout),
         o(args.o.template mutable_data<S>()),
         lse(args.lse.template mutable_data<T>()) {
-    if constexpr (requires { args.bias; })
-      if (args.bias) bias = args.bias.template data<S>();
-    if constexpr (requires { args.o_attr; })
-      if (args.o_attr) o_attr = args.o_attr.template mutable_data<S>();
+    if constexpr (requires { args.bias; }) bias = data_or_null<S>(args.bias);
+    if constexpr (requires { args.o_attr; }) o_attr = mutable_data_or_null<S>(args.o_attr);
   }
 
   /// By spans of `span` entries.
   void run(int64_t span) const;
 
-  class Local;
+  struct Local;
   /// State of a row: maximum logits, sums of exponentials, sums of values and of edge features.
   int64_t numbers() const { return 2 * g.heads + g.pitch + g.heads * attr.count; }
 };

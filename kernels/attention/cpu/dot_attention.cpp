@@ -32,13 +32,13 @@ struct Operands : Outputs<S> {
         q(args.q.template data<S>()),
         k(args.k.template data<S>()),
         values(args.v ? args.v.template data<S>() : k),
-        factors(args.s ? args.s.template data<T>() : nullptr),
+        factors(data_or_null<T>(args.s)),
         keys_are_values(!args.v),
         attr(args.attr),
-        u(args.u ? args.u.template data<S>() : nullptr) {
+        u(data_or_null<S>(args.u)) {
     if constexpr (requires { args.d_o_attr; }) {
-      if (args.o_attr) o_attr = args.o_attr.template data<S>();
-      if (args.d_o_attr) d_o_attr = args.d_o_attr.template data<S>();
+      o_attr = data_or_null<S>(args.o_attr);
+      d_o_attr = data_or_null<S>(args.d_o_attr);
     }
   }
 
@@ -85,16 +85,10 @@ struct Targets {
 
   struct Local {
     const Targets& body;
-    Coefficients<S> coefficients;
-    RowDelta<S, Operands<S>> delta;
-    std::vector<T> dots, row_state;
+    Coefficients<S> coefficients{body.operands, body.rows};
+    RowDelta<S, Operands<S>> delta{body.operands};
+    std::vector<T> dots = body.operands.room(), row_state = room_for<S>(body.numbers());
 
-    explicit Local(const Targets& b)
-        : body(b),
-          coefficients(b.operands, b.rows),
-          delta(b.operands),
-          dots(room_for<S>(b.operands.g.span() * b.operands.g.heads)),
-          row_state(room_for<S>(b.numbers())) {}
     T* state() { return row_state.data(); }
 
     void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
@@ -188,14 +182,9 @@ struct Sources {
 
   struct Local {
     const Sources& body;
-    std::vector<T> kept, gradients, factor, row_state;
+    std::vector<T> kept = body.operands.room(), gradients = kept, factor = room_for<S>(body.operands.g.heads),
+                   row_state = room_for<S>(body.numbers());
 
-    explicit Local(const Sources& b)
-        : body(b),
-          kept(room_for<S>(b.operands.g.span() * b.operands.g.heads)),
-          gradients(kept),
-          factor(room_for<S>(b.operands.g.heads)),
-          row_state(room_for<S>(b.numbers())) {}
     T* state() { return row_state.data(); }
 
     void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
@@ -257,17 +246,15 @@ void dot_attention_backward(const DotAttentionBackwardArgs& args) {
   dispatch_features(args.q.dtype(), [&]<class S>() {
     using T = Scalar<S>;
     const Operands<S> operands(args);
-    const auto data = [](Tensor& tensor) { return tensor ? tensor.mutable_data<S>() : nullptr; };
-    const auto accumulators = [](Tensor& tensor) { return tensor ? tensor.mutable_data<T>() : nullptr; };
     const EdgeTerms<T> terms(args.a, operands.g.heads, args.dk || args.dv || args.ds);
     if (terms || args.dq || args.du || args.dattr)
       walk_spans<T>(args.a.csr, operands.g.span(),
-                    Targets<S>{operands, EdgeRows(args.a), terms, data(args.dq), data(args.du),
-                               accumulators(args.dattr)});
+                    Targets<S>{operands, EdgeRows(args.a), terms, mutable_data_or_null<S>(args.dq),
+                               mutable_data_or_null<S>(args.du), mutable_data_or_null<T>(args.dattr)});
     if (terms)
       walk_spans<T>(args.at.csr, operands.g.span(),
-                    Sources<S>{operands, EdgeRows(args.at), terms, data(args.dk), data(args.dv),
-                               accumulators(args.ds)});
+                    Sources<S>{operands, EdgeRows(args.at), terms, mutable_data_or_null<S>(args.dk),
+                               mutable_data_or_null<S>(args.dv), mutable_data_or_null<T>(args.ds)});
   });
 }
 

@@ -66,7 +66,7 @@ void add_states(const T* parts, int64_t count, int64_t numbers, T* state) {
     for (int64_t i = 0; i < numbers; ++i) state[i] += parts[p * numbers + i];
 }
 
-/// Body, with T a float: `numbers()`, the size of a row's state; `Local(body)`, per thread, with `run(begin,
+/// Body, with T a float: `numbers()`, the size of a row's state; `Local{body}`, per thread, with `run(begin,
 /// end, segments)`, the current row's `state()`, `merge(parts, count)`, which makes the state from the
 /// contiguous states of a row's pieces (by default their sum), and `finish(row)`, called by run() at a last
 /// segment. For sums over all rows too, Body::parameters() is their number and Local::parameters() the
@@ -98,7 +98,7 @@ void walk_spans(const Csr& csr, int64_t span, const Body& body, double* paramete
   parallel_for(groups, 1, [&](int64_t group_begin, int64_t group_end) {
     std::vector<Segment> segments;
     for (int64_t group = group_begin; group < group_end; ++group) {
-      typename Body::Local local(body);
+      typename Body::Local local{body};
       for (int64_t c = group * chunks / groups; c < (group + 1) * chunks / groups; ++c) {
         const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
         detail::run_chunk(offsets, chunk, span, local, segments);
@@ -108,7 +108,7 @@ void walk_spans(const Csr& csr, int64_t span, const Body& body, double* paramete
     }
   });
   if (wanted > 0 || cuts->slots > 0) {
-    typename Body::Local local(body);
+    typename Body::Local local{body};
     for (const RowChunks::HeavyRow& heavy : cuts->heavy) {
       const T* parts = slots + heavy.slot_begin * numbers;
       const int64_t count = heavy.slot_end - heavy.slot_begin;

@@ -96,15 +96,8 @@ struct TermsOfSpan {
   using T = Scalar<S>;
   const Operands<S>& operands;
   const EdgeTerms<T>& terms;
-  ByHead<T> by_head;
-  std::vector<T> signed_kept, sloped;
-
-  TermsOfSpan(const Operands<S>& input, const EdgeTerms<T>& edge_terms)
-      : operands(input),
-        terms(edge_terms),
-        by_head(operands.g.heads),
-        signed_kept(room_for<S>(operands.g.span() * operands.g.heads)),
-        sloped(signed_kept) {}
+  ByHead<T> by_head{operands.g.heads};
+  std::vector<T> signed_kept = operands.room(), sloped = signed_kept;
 
   /// From n coefficients.
   void make(int64_t n, const T* alpha, const T* kept, const T* positive) {
@@ -139,21 +132,13 @@ struct Targets {
 
   struct Local {
     const Targets& body;
-    ByHead<T> by_head;
-    Coefficients<S> coefficients;
-    TermsOfSpan<S> terms;
-    RowDelta<S, Operands<S>> delta;
-    std::vector<T> positive, row_state, dots;
+    ByHead<T> by_head{body.operands.g.heads};
+    Coefficients<S> coefficients{body.operands, body.sums.rows};
+    TermsOfSpan<S> terms{body.operands, body.terms};
+    RowDelta<S, Operands<S>> delta{body.operands};
+    std::vector<T> positive = body.operands.room(), row_state = room_for<S>(body.numbers()),
+                   dots = room_for<S>(body.operands.g.heads);
 
-    explicit Local(const Targets& b)
-        : body(b),
-          by_head(b.operands.g.heads),
-          coefficients(b.operands, b.sums.rows),
-          terms(b.operands, b.terms),
-          delta(b.operands),
-          positive(room_for<S>(b.operands.g.span() * b.operands.g.heads)),
-          row_state(room_for<S>(b.numbers())),
-          dots(room_for<S>(b.operands.g.heads)) {}
     T* state() { return row_state.data(); }
 
     void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
@@ -209,19 +194,11 @@ struct TargetsOfEdges {
 
   struct Local {
     const TargetsOfEdges& body;
-    Coefficients<S> coefficients;
-    TermsOfSpan<S> terms;
-    RowDelta<S, Operands<S>> delta;
-    std::vector<T> positive, dots, row_state;
+    Coefficients<S> coefficients{body.operands, body.sums.rows};
+    TermsOfSpan<S> terms{body.operands, body.terms};
+    RowDelta<S, Operands<S>> delta{body.operands};
+    std::vector<T> positive = body.operands.room(), dots = positive, row_state = room_for<S>(body.numbers());
 
-    explicit Local(const TargetsOfEdges& b)
-        : body(b),
-          coefficients(b.operands, b.sums.rows),
-          terms(b.operands, b.terms),
-          delta(b.operands),
-          positive(room_for<S>(b.operands.g.span() * b.operands.g.heads)),
-          dots(positive),
-          row_state(room_for<S>(b.numbers())) {}
     T* state() { return row_state.data(); }
 
     void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
@@ -274,18 +251,11 @@ struct Sources {
 
   struct Local {
     const Sources& body;
-    ByHead<T> by_head;
-    std::vector<T> kept_of, sloped_of, deltas, row_state, source_gradient, target_gradient;
+    ByHead<T> by_head{body.operands.g.heads};
+    std::vector<T> kept_of = body.operands.room(), sloped_of = kept_of, deltas = kept_of,
+                   row_state = room_for<S>(body.numbers()),
+                   source_gradient = room_for<S>(body.operands.g.heads), target_gradient = source_gradient;
 
-    explicit Local(const Sources& b)
-        : body(b),
-          by_head(b.operands.g.heads),
-          kept_of(room_for<S>(b.operands.g.span() * b.operands.g.heads)),
-          sloped_of(kept_of),
-          deltas(kept_of),
-          row_state(room_for<S>(b.numbers())),
-          source_gradient(room_for<S>(b.operands.g.heads)),
-          target_gradient(source_gradient) {}
     T* state() { return row_state.data(); }
 
     void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
@@ -358,12 +328,9 @@ void gat_backward(const GatBackwardArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Scalar<S>;
     const Operands<S> operands(args);
-    const auto accumulators = [](Tensor& of_nodes) {
-      return of_nodes ? of_nodes.mutable_data<T>() : nullptr;
-    };
     const Sums<S> sums(EdgeRows(args.a), args.l, args.r, args.c, args.slope);
     const EdgeTerms<T> terms(args.a, operands.g.heads, args.dr || args.dx);
-    T* dl = accumulators(args.dl);
+    T* dl = mutable_data_or_null<T>(args.dl);
     if (args.dc) {
       walk_spans<T>(args.a.csr, operands.g.span(),
                     TargetsOfEdges<S>{operands, sums, terms, dl, args.dc.mutable_data<T>()});
@@ -372,10 +339,9 @@ void gat_backward(const GatBackwardArgs& args) {
     }
     if (!terms) return;
     walk_spans<T>(args.at.csr, operands.g.span(),
-                  Sources<S>{operands, EdgeRows(args.at), terms, dl, accumulators(args.dr),
-                             args.dx ? args.dx.mutable_data<S>() : nullptr,
-                             args.source ? args.source.data<S>() : nullptr,
-                             args.target ? args.target.data<S>() : nullptr});
+                  Sources<S>{operands, EdgeRows(args.at), terms, dl, mutable_data_or_null<T>(args.dr),
+                             mutable_data_or_null<S>(args.dx), data_or_null<S>(args.source),
+                             data_or_null<S>(args.target)});
   });
 }
 

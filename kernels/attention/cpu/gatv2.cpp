@@ -95,18 +95,12 @@ struct Targets {
 
   struct Local {
     const Targets& body;
-    Coefficients<S> coefficients;
-    RowDelta<S, Gatv2Operands<S>> delta;
-    std::vector<T> dots, broken, row_state, share;
+    Coefficients<S> coefficients{body.operands, body.rows};
+    RowDelta<S, Gatv2Operands<S>> delta{body.operands};
+    std::vector<T> dots = body.operands.room(), broken = room_for<S>(body.operands.g.heads),
+                   row_state = room_for<S>(body.numbers()),
+                   share = std::vector<T>(static_cast<size_t>(body.parameters()));
 
-    explicit Local(const Targets& b)
-        : body(b),
-          coefficients(b.operands, b.rows),
-          delta(b.operands),
-          dots(room_for<S>(b.operands.g.span() * b.operands.g.heads)),
-          broken(room_for<S>(b.operands.g.heads)),
-          row_state(room_for<S>(b.numbers())),
-          share(static_cast<size_t>(b.parameters())) {}
     T* state() { return row_state.data(); }
     T* parameters() { return share.data(); }
 
@@ -174,16 +168,10 @@ struct Sources {
 
   struct Local {
     const Sources& body;
-    ByHead<T> by_head;
-    std::vector<T> kept, of_logits, row_state, share;
+    ByHead<T> by_head{body.operands.g.heads};
+    std::vector<T> kept = body.operands.room(), of_logits = kept, row_state = room_for<S>(body.numbers()),
+                   share = std::vector<T>(static_cast<size_t>(body.parameters()));
 
-    explicit Local(const Sources& b)
-        : body(b),
-          by_head(b.operands.g.heads),
-          kept(room_for<S>(b.operands.g.span() * b.operands.g.heads)),
-          of_logits(kept),
-          row_state(room_for<S>(b.numbers())),
-          share(static_cast<size_t>(b.parameters())) {}
     T* state() { return row_state.data(); }
     T* parameters() { return share.data(); }
 
@@ -244,16 +232,17 @@ void gatv2_backward(const Gatv2BackwardArgs& args) {
   dispatch_features(args.l.dtype(), [&]<class S>() {
     using T = Scalar<S>;
     const Gatv2Operands<S> operands(args);
-    const auto data = [](Tensor& of_nodes) { return of_nodes ? of_nodes.mutable_data<S>() : nullptr; };
     const bool learns = static_cast<bool>(args.datt);
     std::vector<double> of_targets(static_cast<size_t>(operands.g.pitch)), of_sources(of_targets);
     const EdgeTerms<T> terms(args.a, operands.g.heads, args.dr || learns);
     if (terms || args.dl)
       walk_spans<T>(args.a.csr, operands.g.span(),
-                    Targets<S>{operands, EdgeRows(args.a), terms, data(args.dl), learns}, of_targets.data());
+                    Targets<S>{operands, EdgeRows(args.a), terms, mutable_data_or_null<S>(args.dl), learns},
+                    of_targets.data());
     if (terms)
       walk_spans<T>(args.at.csr, operands.g.span(),
-                    Sources<S>{operands, EdgeRows(args.at), terms, data(args.dr), learns}, of_sources.data());
+                    Sources<S>{operands, EdgeRows(args.at), terms, mutable_data_or_null<S>(args.dr), learns},
+                    of_sources.data());
     if (!learns) return;
     S* datt = args.datt.mutable_data<S>();
     for (size_t f = 0; f < of_targets.size(); ++f)

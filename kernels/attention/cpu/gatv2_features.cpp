@@ -87,31 +87,28 @@ struct Logits {
 
 /// α, de and G of a span's entries; G overwrites z.
 template <class S>
-class EdgeGradients {
- public:
+struct EdgeGradients {
   using T = Scalar<S>;
-  EdgeGradients(const Gatv2Operands<S>& operands, const SumsOfEdges<S>& sums)
-      : operands_(operands),
-        sums_(sums),
-        coefficients_(operands, sums.rows),
-        dots_(room_for<S>(operands.g.span_of_made_rows() * operands.g.heads)),
-        z_(room_for<S>(operands.g.span_of_made_rows() * operands.g.pitch)) {}
+  const Gatv2Operands<S>& operands;
+  const SumsOfEdges<S>& sums;
+  Coefficients<S> coefficients{operands, sums.rows};
+  std::vector<T> dots_of_span = room_for<S>(operands.g.span_of_made_rows() * operands.g.heads),
+                 z_of_span = room_for<S>(operands.g.span_of_made_rows() * operands.g.pitch);
 
-  Coefficients<S>& coefficients() { return coefficients_; }
-  T* dots(int64_t offset) { return dots_.data() + offset * operands_.g.heads; }
-  T* z(int64_t offset) { return z_.data() + offset * operands_.g.pitch; }
+  T* dots(int64_t offset) { return dots_of_span.data() + offset * operands.g.heads; }
+  T* z(int64_t offset) { return z_of_span.data() + offset * operands.g.pitch; }
 
-  /// Logits, into coefficients().alpha(offset).
+  /// Logits, into coefficients.alpha(offset).
   void logits(const Segment& segment, int64_t offset) {
-    sums_.make(segment, z(offset));
-    operands_.g.dots(segment.count(), ConsecutiveRows<T>{z(offset), operands_.g.pitch},
-                     Logit<S>{operands_.att, operands_.slope}, coefficients_.alpha(offset));
+    sums.make(segment, z(offset));
+    operands.g.dots(segment.count(), ConsecutiveRows<T>{z(offset), operands.g.pitch},
+                    Logit<S>{operands.att, operands.slope}, coefficients.alpha(offset));
   }
   /// G of entries whose de are dots(offset); adds their sum over the segment to `sum`, and ΣG z to `datt` if
   /// it is not null.
   void make(const Segment& segment, int64_t offset, T* sum, T* datt) {
-    const HeadRows<S>& g = operands_.g;
-    const T slope = operands_.slope;
+    const HeadRows<S>& g = operands.g;
+    const T slope = operands.slope;
     for (int64_t k = 0; k < segment.count(); ++k) {
       const T* de = dots(offset + k);
       T* row = z(offset + k);
@@ -124,12 +121,6 @@ class EdgeGradients {
       });
     }
   }
-
- private:
-  const Gatv2Operands<S>& operands_;
-  const SumsOfEdges<S>& sums_;
-  Coefficients<S> coefficients_;
-  std::vector<T> dots_, z_;
 };
 
 /// dl, datt, dW and dattr. State: ΣG. Parameters: datt, then dW without the factor att.
@@ -149,24 +140,18 @@ struct Targets {
 
   struct Local {
     const Targets& body;
-    EdgeGradients<S> edges;
-    std::vector<T> row_delta, row_state, share;
-    std::vector<T> of_span;  // partial sums of the parameters over a span
+    EdgeGradients<S> edges{body.operands, body.sums};
+    std::vector<T> row_delta = room_for<S>(body.operands.g.heads), row_state = room_for<S>(body.numbers()),
+                   share = std::vector<T>(static_cast<size_t>(body.parameters()));
+    std::vector<T> of_span = share;  // partial sums of the parameters over a span
 
-    explicit Local(const Targets& b)
-        : body(b),
-          edges(b.operands, b.sums),
-          row_delta(room_for<S>(b.operands.g.heads)),
-          row_state(room_for<S>(b.numbers())),
-          share(static_cast<size_t>(b.parameters())),
-          of_span(share) {}
     T* state() { return row_state.data(); }
     T* parameters() { return share.data(); }
 
     void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
       const Gatv2Operands<S>& operands = body.operands;
       const HeadRows<S>& g = operands.g;
-      Coefficients<S>& coefficients = edges.coefficients();
+      Coefficients<S>& coefficients = edges.coefficients;
       for (const Segment& segment : segments) {
         const int64_t offset = segment.begin - begin;
         edges.logits(segment, offset);
@@ -236,18 +221,16 @@ struct Sources {
 
   struct Local {
     const Sources& body;
-    EdgeGradients<S> edges;
-    std::vector<T> row_state;
+    EdgeGradients<S> edges{body.operands, body.sums};
+    std::vector<T> row_state = room_for<S>(body.numbers());
 
-    explicit Local(const Sources& b)
-        : body(b), edges(b.operands, b.sums), row_state(room_for<S>(b.numbers())) {}
     T* state() { return row_state.data(); }
 
     void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
       const Gatv2Operands<S>& operands = body.operands;
       const HeadRows<S>& g = operands.g;
       const EdgeRows& rows = body.sums.rows;
-      Coefficients<S>& coefficients = edges.coefficients();
+      Coefficients<S>& coefficients = edges.coefficients;
       for (const Segment& segment : segments) {
         const int64_t offset = segment.begin - begin;
         edges.logits(segment, offset);
@@ -298,8 +281,8 @@ void backward(const Gatv2BackwardArgs& args) {
                           by_target,
                           weighted.data(),
                           delta,
-                          args.dl ? args.dl.template mutable_data<S>() : nullptr,
-                          args.dattr ? args.dattr.template mutable_data<T>() : nullptr,
+                          mutable_data_or_null<S>(args.dl),
+                          mutable_data_or_null<T>(args.dattr),
                           learns};
     std::vector<double> sums(static_cast<size_t>(body.parameters()));
     walk_spans<T>(args.a.csr, operands.g.span_of_made_rows(), body, sums.data());

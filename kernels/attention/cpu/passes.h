@@ -23,7 +23,7 @@ struct EdgeRows {
       : csr(a.csr),
         offsets(a.csr.offsets.data<int64_t>()),
         columns(a.csr.indices.data<int32_t>()),
-        order(a.order ? a.order.data<int32_t>() : nullptr) {}
+        order(data_or_null<int32_t>(a.order)) {}
 
   const int32_t* last() const { return columns + csr.entries() - 1; }
   int64_t edge(int64_t k) const { return order == nullptr ? k : order[k]; }
@@ -118,11 +118,12 @@ struct Outputs {
       o = args.o.template data<S>();
       d_o = args.d_o.template data<S>();
       lse = args.lse.template data<T>();
-      if constexpr (requires { args.bias; })
-        if (args.bias) bias = args.bias.template data<S>();
+      if constexpr (requires { args.bias; }) bias = data_or_null<S>(args.bias);
     }
   }
 
+  /// Room for a number per head and entry of a span.
+  std::vector<T> room() const { return room_for<S>(g.span() * g.heads); }
   /// Δ of a target.
   void delta(int64_t row, T* deltas) const { g.dot(d_o + row * g.pitch, o + row * g.pitch, bias, deltas); }
   void all_deltas(int64_t rows, T* deltas) const {
