@@ -1,5 +1,5 @@
 #include <adjoint/kernels/cpu/loops.h>
-#include <adjoint/kernels/update/optimizer.h>
+#include <adjoint/kernels/update/rules.h>
 
 #include <cmath>
 
@@ -33,79 +33,48 @@ struct Weights<bfloat16> {
   }
 };
 
-template <class P>
-void sgd(UpdateSlot& slot, const SgdRule& rule, double learning_rate) {
-  using T = Accumulator<P>;
-  const Weights<P> p(slot);
-  const P* g = slot.gradient.data<P>();
-  const T rate = static_cast<T>(learning_rate), decay = static_cast<T>(rule.weight_decay);
-  if (rule.momentum == 0.0) {
-    parallel_for(slot.parameter.numel(), kGrain, [=](int64_t begin, int64_t end) {
+/// One step by the rule that rule_for<T>() returns.
+template <class MakeRule>
+void update(std::span<UpdateSlot> slots, const Tensor& learning_rate, Tensor& step, MakeRule&& rule_for) {
+  const auto finished = static_cast<double>(++*step.mutable_data<int64_t>());
+  const double rate = *learning_rate.data<double>();
+  for (UpdateSlot& slot : slots)
+    dispatch_features(slot.parameter.dtype(), [&]<class P>() {
+      using T = Accumulator<P>;
+      const auto rule = rule_for.template operator()<T>();
+      using Rule = std::remove_const_t<decltype(rule)>;
+      const typename Rule::Coefficients c = rule.at(finished, rate);
+      const Weights<P> p(slot);
+      const P* g = slot.gradient.data<P>();
+      T *first = mutable_data_or_null<T>(slot.first), *second = mutable_data_or_null<T>(slot.second);
+      parallel_for(slot.parameter.numel(), Rule::kStates == 2 ? kCostlyGrain : kGrain,
+                   [=](int64_t begin, int64_t end) {
 #pragma omp simd
-      for (int64_t i = begin; i < end; ++i) {
-        const T weight = p[i];
-        p.set(i, weight - rate * (static_cast<T>(g[i]) + decay * weight));
-      }
+                     for (int64_t i = begin; i < end; ++i) {
+                       T weight = p[i], m = 0, v = 0;
+                       if constexpr (Rule::kStates >= 1) m = first[i];
+                       if constexpr (Rule::kStates >= 2) v = second[i];
+                       Rule::update(c, weight, static_cast<T>(g[i]), m, v);
+                       if constexpr (Rule::kStates >= 1) first[i] = m;
+                       if constexpr (Rule::kStates >= 2) second[i] = v;
+                       p.set(i, weight);
+                     }
+                   });
     });
-    return;
-  }
-  T* v = slot.first.mutable_data<T>();
-  const T momentum = static_cast<T>(rule.momentum);
-  // Nesterov's step is the gradient plus momentum times the updated state; the plain one is the updated
-  // state.
-  const T now = rule.nesterov ? T{1} : T{0}, ahead = rule.nesterov ? momentum : T{1};
-  parallel_for(slot.parameter.numel(), kGrain, [=](int64_t begin, int64_t end) {
-#pragma omp simd
-    for (int64_t i = begin; i < end; ++i) {
-      const T weight = p[i], gradient = static_cast<T>(g[i]) + decay * weight;
-      v[i] = momentum * v[i] + gradient;
-      p.set(i, weight - rate * (now * gradient + ahead * v[i]));
-    }
-  });
-}
-
-template <class P>
-void adam(UpdateSlot& slot, const AdamRule& rule, double learning_rate, double step) {
-  using T = Accumulator<P>;
-  const Weights<P> p(slot);
-  const P* g = slot.gradient.data<P>();
-  T *m = slot.first.mutable_data<T>(), *v = slot.second.mutable_data<T>();
-  const T beta1 = static_cast<T>(rule.beta1), rest1 = static_cast<T>(1.0 - rule.beta1);
-  const T beta2 = static_cast<T>(rule.beta2), rest2 = static_cast<T>(1.0 - rule.beta2);
-  const T eps = static_cast<T>(rule.eps);
-  const T rate = static_cast<T>(learning_rate / (1.0 - std::pow(rule.beta1, step)));
-  const T unbias2 = static_cast<T>(1.0 / std::sqrt(1.0 - std::pow(rule.beta2, step)));
-  const T coupled = static_cast<T>(rule.decoupled ? 0.0 : rule.weight_decay);
-  const T shrink = static_cast<T>(rule.decoupled ? 1.0 - learning_rate * rule.weight_decay : 1.0);
-  parallel_for(slot.parameter.numel(), kCostlyGrain, [=](int64_t begin, int64_t end) {
-#pragma omp simd
-    for (int64_t i = begin; i < end; ++i) {
-      const T weight = p[i], gradient = static_cast<T>(g[i]) + coupled * weight;
-      m[i] = beta1 * m[i] + rest1 * gradient;
-      v[i] = beta2 * v[i] + rest2 * gradient * gradient;
-      p.set(i, shrink * weight - rate * m[i] / (std::sqrt(v[i]) * unbias2 + eps));
-    }
-  });
 }
 
 }  // namespace
 
 void sgd_update(const SgdUpdateArgs& args) {
-  const SgdRule rule = args.rule;
-  ++*args.step.mutable_data<int64_t>();
-  const double rate = *args.learning_rate.data<double>();
-  for (UpdateSlot& slot : args.slots)
-    dispatch_features(slot.parameter.dtype(), [&]<class T>() { sgd<T>(slot, rule, rate); });
+  const auto run = [&]<bool kMomentum>() {
+    update(args.slots, args.learning_rate, args.step,
+           [&]<class T>() { return Sgd<T, kMomentum>{args.rule}; });
+  };
+  args.rule.momentum != 0.0 ? run.template operator()<true>() : run.template operator()<false>();
 }
 
 void adam_update(const AdamUpdateArgs& args) {
-  const AdamRule rule = args.rule;
-  int64_t& finished = *args.step.mutable_data<int64_t>();
-  const double rate = *args.learning_rate.data<double>();
-  ++finished;
-  for (UpdateSlot& slot : args.slots)
-    dispatch_features(slot.parameter.dtype(),
-                      [&]<class T>() { adam<T>(slot, rule, rate, static_cast<double>(finished)); });
+  update(args.slots, args.learning_rate, args.step, [&]<class T>() { return Adam<T>{args.rule}; });
 }
 
 void global_norm(const GlobalNormArgs& args) {

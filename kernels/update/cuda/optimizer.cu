@@ -2,7 +2,7 @@
 // each block finds its tensor in it. Each element is read and written once, for any rule: Adam moves 28 bytes
 // per float32 parameter, and 30 per bfloat16 one, whose master and moments are float32.
 #include <adjoint/kernels/cuda/reduction.cuh>
-#include <adjoint/kernels/update/optimizer.h>
+#include <adjoint/kernels/update/rules.h>
 
 #include <array>
 #include <vector>
@@ -84,59 +84,6 @@ int for_tables(const std::vector<Piece>& pieces, int packs, F&& f) {
   go.template operator()<bfloat16>();
   return tables;
 }
-
-template <class T, bool kMomentum>
-struct Sgd {
-  static constexpr int kStates = kMomentum ? 1 : 0;
-  SgdRule rule;
-
-  struct Coefficients {
-    T rate, decay, momentum, now, ahead;
-  };
-  __device__ Coefficients at(double, double learning_rate) const {
-    const T momentum = static_cast<T>(rule.momentum);
-    // Nesterov's step is the gradient plus momentum times the updated state; the plain one is the updated
-    // state.
-    return {static_cast<T>(learning_rate), static_cast<T>(rule.weight_decay), momentum,
-            rule.nesterov ? T{1} : T{0}, rule.nesterov ? momentum : T{1}};
-  }
-  static __device__ void update(const Coefficients& c, T& p, T g, [[maybe_unused]] T& v, T&) {
-    const T gradient = g + c.decay * p;
-    if constexpr (kMomentum) {
-      v = c.momentum * v + gradient;
-      p -= c.rate * (c.now * gradient + c.ahead * v);
-    } else {
-      p -= c.rate * gradient;
-    }
-  }
-};
-
-template <class T>
-struct Adam {
-  static constexpr int kStates = 2;
-  AdamRule rule;
-
-  struct Coefficients {
-    T rate, unbias2, beta1, rest1, beta2, rest2, eps, coupled, shrink;
-  };
-  __device__ Coefficients at(double step, double learning_rate) const {
-    return {static_cast<T>(learning_rate / (1.0 - pow(rule.beta1, step))),
-            static_cast<T>(1.0 / sqrt(1.0 - pow(rule.beta2, step))),
-            static_cast<T>(rule.beta1),
-            static_cast<T>(1.0 - rule.beta1),
-            static_cast<T>(rule.beta2),
-            static_cast<T>(1.0 - rule.beta2),
-            static_cast<T>(rule.eps),
-            static_cast<T>(rule.decoupled ? 0.0 : rule.weight_decay),
-            static_cast<T>(rule.decoupled ? 1.0 - learning_rate * rule.weight_decay : 1.0)};
-  }
-  static __device__ void update(const Coefficients& c, T& p, T g, T& m, T& v) {
-    const T gradient = g + c.coupled * p;
-    m = c.beta1 * m + c.rest1 * gradient;
-    v = c.beta2 * v + c.rest2 * gradient * gradient;
-    p = c.shrink * p - c.rate * m / (sqrt(v) * c.unbias2 + c.eps);
-  }
-};
 
 // Every block reads the step count; the last to finish, of the last launch, advances it.
 template <class P, class Rule>

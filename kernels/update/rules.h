@@ -1,0 +1,65 @@
+#pragma once
+
+#include <adjoint/kernels/update/optimizer.h>
+
+#include <cmath>
+#include <type_traits>
+
+// The optimizers' steps for one element, on either device. A rule's `Coefficients` are those of step `step`,
+// and update() changes a parameter `p` with gradient `g` and the `kStates` states of the rule.
+namespace adj::kernels {
+
+template <class T, bool kMomentum>
+struct Sgd {
+  static constexpr int kStates = kMomentum ? 1 : 0;
+  SgdRule rule;
+
+  struct Coefficients {
+    T rate, decay, momentum, now, ahead;
+  };
+  ADJ_HOST_DEVICE Coefficients at(double, double learning_rate) const {
+    const T momentum = static_cast<T>(rule.momentum);
+    // Nesterov's step is the gradient plus momentum times the updated state; the plain one is the updated
+    // state.
+    return {static_cast<T>(learning_rate), static_cast<T>(rule.weight_decay), momentum,
+            rule.nesterov ? T{1} : T{0}, rule.nesterov ? momentum : T{1}};
+  }
+  static ADJ_HOST_DEVICE void update(const Coefficients& c, T& p, T g, [[maybe_unused]] T& v, T&) {
+    const T gradient = g + c.decay * p;
+    if constexpr (kMomentum) {
+      v = c.momentum * v + gradient;
+      p -= c.rate * (c.now * gradient + c.ahead * v);
+    } else {
+      p -= c.rate * gradient;
+    }
+  }
+};
+
+template <class T>
+struct Adam {
+  static constexpr int kStates = 2;
+  AdamRule rule;
+
+  struct Coefficients {
+    T rate, unbias2, beta1, rest1, beta2, rest2, eps, coupled, shrink;
+  };
+  ADJ_HOST_DEVICE Coefficients at(double step, double learning_rate) const {
+    return {static_cast<T>(learning_rate / (1.0 - std::pow(rule.beta1, step))),
+            static_cast<T>(1.0 / std::sqrt(1.0 - std::pow(rule.beta2, step))),
+            static_cast<T>(rule.beta1),
+            static_cast<T>(1.0 - rule.beta1),
+            static_cast<T>(rule.beta2),
+            static_cast<T>(1.0 - rule.beta2),
+            static_cast<T>(rule.eps),
+            static_cast<T>(rule.decoupled ? 0.0 : rule.weight_decay),
+            static_cast<T>(rule.decoupled ? 1.0 - learning_rate * rule.weight_decay : 1.0)};
+  }
+  static ADJ_HOST_DEVICE void update(const Coefficients& c, T& p, T g, T& m, T& v) {
+    const T gradient = g + c.coupled * p;
+    m = c.beta1 * m + c.rest1 * gradient;
+    v = c.beta2 * v + c.rest2 * gradient * gradient;
+    p = c.shrink * p - c.rate * m / (std::sqrt(v) * c.unbias2 + c.eps);
+  }
+};
+
+}  // namespace adj::kernels
