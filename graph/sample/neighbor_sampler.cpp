@@ -2,7 +2,6 @@
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/sample/neighbor_sampler.h>
 #include <adjoint/kernels/index/select.h>
-#include <adjoint/kernels/sample/number_nodes.h>
 #include <adjoint/kernels/sample/sample_neighbors.h>
 
 #include <algorithm>
@@ -22,7 +21,7 @@ using kernels::NeighborChoice;
 
 constexpr int64_t kMostInBlock = std::numeric_limits<int32_t>::max();
 
-/// Table from a node to its number in the batch (kernels/sample/number_nodes.h). Each batch uses a higher
+/// Table from a node to its number in the batch (kernels/sample/sample_neighbors.h). Each batch uses a higher
 /// base, which invalidates older entries.
 struct NodeTable {
   Tensor table;

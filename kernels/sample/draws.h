@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/core/random.h>
+#include <adjoint/kernels/sample/sample_neighbors.h>
 
 #include <cmath>
 #include <cstdint>
@@ -121,3 +121,42 @@ ADJ_HOST_DEVICE inline uint32_t labor_word(uint64_t seed, uint64_t stream, int32
 }
 
 }  // namespace adj::kernels::sample
+
+namespace adj::kernels {
+
+/// The rows of a request, as the kernels read them.
+struct SampledRows {
+  const int64_t* offsets;
+  const int32_t* columns;
+  const int32_t* rows;
+  int64_t num_rows;
+  int64_t fanout;
+  NeighborChoice choice;
+  uint64_t seed;
+  RandomKey key;
+  const float* weight;
+  const double* sums;
+  const int32_t* positive;
+
+  explicit SampledRows(const NeighborSample& request)
+      : offsets(request.csr.offsets.data<int64_t>()),
+        columns(request.csr.indices.data<int32_t>()),
+        rows(request.rows.data<int32_t>()),
+        num_rows(request.rows.numel()),
+        fanout(request.fanout),
+        choice(request.choice),
+        seed(request.key.seed),
+        key(request.key),
+        weight(request.weights != nullptr ? request.weights->weight.data<float>() : nullptr),
+        sums(request.weights != nullptr ? request.weights->sums.data<double>() : nullptr),
+        positive(request.weights != nullptr ? request.weights->positive.data<int32_t>() : nullptr) {}
+
+  ADJ_HOST_DEVICE bool repeats() const {
+    return choice == NeighborChoice::uniform_repeated || choice == NeighborChoice::weighted_repeated;
+  }
+  ADJ_HOST_DEVICE bool takes(uint64_t stream, int32_t source, int64_t degree) const {
+    return sample::labor_takes(sample::labor_word(seed, stream, source), degree, fanout);
+  }
+};
+
+}  // namespace adj::kernels

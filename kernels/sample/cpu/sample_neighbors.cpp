@@ -1,6 +1,5 @@
 // Rows in chunks over threads. Distant memory is prefetched: a row's bounds some rows ahead, and the columns
 // of some rows' entries while the next of these rows draw. Draws depend only on the row.
-
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/sample/draws.h>
 #include <adjoint/kernels/sample/sample_neighbors.h>
@@ -74,86 +73,60 @@ class Drawn {
 };
 
 /// Sampler for the rows of one chunk.
-class RowSampler {
+class RowSampler : SampledRows {
  public:
   explicit RowSampler(const NeighborSample& request)
-      : offsets_(request.csr.offsets.data<int64_t>()),
-        columns_(request.csr.indices.data<int32_t>()),
-        fanout_(request.fanout),
-        choice_(request.choice),
-        seed_(request.key.seed),
-        stream_(stream_of(request.key)) {
-    if (request.weights == nullptr) return;
-    weight_ = request.weights->weight.data<float>();
-    sums_ = request.weights->sums.data<double>();
-    positive_ = request.weights->positive.data<int32_t>();
-  }
+      : SampledRows(request), stream_(stream_of(request.key)) {}
 
   void ask_for_bounds(int32_t row) const {
-    __builtin_prefetch(offsets_ + row);
-    if (positive_ != nullptr) __builtin_prefetch(positive_ + row);
+    __builtin_prefetch(offsets + row);
+    if (positive != nullptr) __builtin_prefetch(positive + row);
   }
 
   int64_t count(int32_t row) const {
-    const int64_t degree = offsets_[row + 1] - offsets_[row];
-    const int64_t choosable = positive_ != nullptr ? positive_[row] : degree;
-    if (fanout_ == kAllNeighbors || choosable == 0) return choosable;
-    switch (choice_) {
-      case NeighborChoice::uniform:
-      case NeighborChoice::weighted:
-        return std::min(choosable, fanout_);
-      case NeighborChoice::uniform_repeated:
-      case NeighborChoice::weighted_repeated:
-        return fanout_;
-      case NeighborChoice::labor:
-        break;
-    }
-    if (degree <= fanout_) return degree;
+    const int64_t degree = offsets[row + 1] - offsets[row];
+    const int64_t choosable = positive != nullptr ? positive[row] : degree;
+    if (fanout == kAllNeighbors || choosable == 0) return choosable;
+    if (repeats()) return fanout;
+    if (choosable <= fanout || choice != NeighborChoice::labor) return std::min(choosable, fanout);
     int64_t taken = 0;
-    for (int64_t e = offsets_[row]; e < offsets_[row + 1]; ++e)
-      taken += static_cast<int64_t>(takes(columns_[e], degree));
+    for (int64_t e = offsets[row]; e < offsets[row + 1]; ++e)
+      taken += static_cast<int64_t>(takes(stream_, columns[e], degree));
     return taken;
   }
 
   /// Writes the `count` entries taken by the row.
   void take(int32_t row, int64_t count, int32_t* entry) {
     if (count == 0) return;
-    const auto first = static_cast<int32_t>(offsets_[row]);
-    const auto degree = static_cast<int32_t>(offsets_[row + 1] - first);
+    const auto first = static_cast<int32_t>(offsets[row]);
+    const auto degree = static_cast<int32_t>(offsets[row + 1] - first);
     // A row with at most fan-out eligible entries is taken whole.
-    const int64_t choosable = positive_ != nullptr ? positive_[row] : degree;
-    const bool whole = fanout_ == kAllNeighbors || (!repeats() && choosable <= fanout_);
+    const int64_t choosable = positive != nullptr ? positive[row] : degree;
+    const bool whole = fanout == kAllNeighbors || (!repeats() && choosable <= fanout);
     if (whole && choosable == degree) {
       std::iota(entry, entry + count, first);
     } else if (whole) {
       for (int32_t e = first; e < first + degree; ++e)
-        if (weight_[e] > 0.0f) *entry++ = e;
-    } else if (choice_ == NeighborChoice::uniform) {
+        if (weight[e] > 0.0f) *entry++ = e;
+    } else if (choice == NeighborChoice::uniform) {
       distinct(row, first, degree, static_cast<int32_t>(count), entry);
-    } else if (choice_ == NeighborChoice::uniform_repeated) {
+    } else if (choice == NeighborChoice::uniform_repeated) {
       const auto range = static_cast<uint32_t>(degree);
       each_draw(row, degree, count, [&](int64_t i, auto&& scaled) { entry[i] = first + scaled(range); });
-    } else if (choice_ == NeighborChoice::weighted) {
+    } else if (choice == NeighborChoice::weighted) {
       smallest_keys(row, first, degree, count, entry);
-    } else if (choice_ == NeighborChoice::weighted_repeated) {
+    } else if (choice == NeighborChoice::weighted_repeated) {
       for (int64_t i = 0; i < count; ++i)
         entry[i] =
-            first + sample::find_by_weight(sample::draw_unit(seed_, stream_, row, static_cast<uint32_t>(i)),
-                                           sums_ + first, degree);
+            first + sample::find_by_weight(sample::draw_unit(seed, stream_, row, static_cast<uint32_t>(i)),
+                                           sums + first, degree);
     } else {
       for (int32_t e = first; e < first + degree; ++e)
-        if (takes(columns_[e], degree)) *entry++ = e;
+        if (takes(stream_, columns[e], degree)) *entry++ = e;
     }
   }
 
  private:
-  bool repeats() const {
-    return choice_ == NeighborChoice::uniform_repeated || choice_ == NeighborChoice::weighted_repeated;
-  }
-  bool takes(int32_t source, int64_t degree) const {
-    return sample::labor_takes(sample::labor_word(seed_, stream_, source), degree, fanout_);
-  }
-
   /// Calls f(i, scaled) for i = 0 … count - 1; scaled(range) is slot i's draw below range, equal to
   /// draw_below, with each block of words computed once.
   template <class F>
@@ -162,7 +135,7 @@ class RowSampler {
     const int64_t slots = narrow ? 4 : 2;
     for (int64_t i = 0; i < count; i += slots) {
       const PhiloxBlock words =
-          philox(seed_, stream_, sample::block_of(row, static_cast<uint32_t>(i / slots)));
+          philox(seed, stream_, sample::block_of(row, static_cast<uint32_t>(i / slots)));
       for (int64_t lane = 0; lane < slots && i + lane < count; ++lane)
         f(i + lane, [&](uint32_t range) {
           return narrow ? sample::scaled_narrow(words.word[lane], range)
@@ -186,23 +159,16 @@ class RowSampler {
   void smallest_keys(int32_t row, int32_t first, int32_t degree, int64_t count, int32_t* entry) {
     keys_.clear();
     for (int32_t e = first; e < first + degree; ++e)
-      if (weight_[e] > 0.0f)
+      if (weight[e] > 0.0f)
         keys_.emplace_back(
-            sample::weighted_key(seed_, stream_, row, static_cast<uint32_t>(e - first), weight_[e]), e);
+            sample::weighted_key(seed, stream_, row, static_cast<uint32_t>(e - first), weight[e]), e);
     // Ties: the earlier entry.
     std::nth_element(keys_.begin(), keys_.begin() + count, keys_.end());
     for (int64_t i = 0; i < count; ++i) entry[i] = keys_[static_cast<size_t>(i)].second;
     std::sort(entry, entry + count);
   }
 
-  const int64_t* offsets_;
-  const int32_t* columns_;
-  int64_t fanout_;
-  NeighborChoice choice_;
-  uint64_t seed_, stream_;
-  const float* weight_ = nullptr;
-  const double* sums_ = nullptr;
-  const int32_t* positive_ = nullptr;
+  uint64_t stream_;
   Drawn drawn_;
   std::vector<std::pair<double, int32_t>> keys_;
 };
@@ -243,6 +209,36 @@ void sample_neighbors(const SampleNeighborsArgs& args) {
     }
     read(unread, end);
   });
+}
+
+// One pass in order, on the calling thread only: every number depends on the previous ones. It is bound by
+// table lookups, so their cache lines are prefetched; whether a node is new is handled branch-free, as it is
+// unpredictable.
+void number_nodes(const NumberNodesArgs& args) {
+  constexpr int64_t kAhead = 24;
+  const int32_t* ids = args.ids.data<int32_t>();
+  const int64_t n = args.used ? *args.used.data<int64_t>() : args.ids.numel();
+  int32_t *table = args.table.mutable_data<int32_t>(), *nodes = args.nodes.mutable_data<int32_t>(),
+          *number = args.number.mutable_data<int32_t>();
+  const auto base = static_cast<int32_t>(args.base);
+  auto next = static_cast<int32_t>(args.known);
+  const auto take = [&](int64_t k) {
+    const int32_t id = ids[k], found = table[id] - base;
+    const bool is_new = found < 0;
+    const int32_t chosen = is_new ? next : found;
+    table[id] = base + chosen;
+    nodes[next] = id;  // always written; overwritten by the next new one if this is known; there is room
+    number[k] = chosen;
+    next += static_cast<int32_t>(is_new);
+  };
+  const int64_t ahead = std::max<int64_t>(n - kAhead, 0);
+  for (int64_t k = 0; k < std::min(n, kAhead); ++k) __builtin_prefetch(table + ids[k], 1);
+  for (int64_t k = 0; k < ahead; ++k) {
+    __builtin_prefetch(table + ids[k + kAhead], 1);
+    take(k);
+  }
+  for (int64_t k = ahead; k < n; ++k) take(k);
+  *args.count.mutable_data<int64_t>() = next;
 }
 
 }  // namespace adj::kernels::cpu

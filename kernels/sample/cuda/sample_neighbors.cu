@@ -6,7 +6,6 @@
 // Distinct draws are resolved serially against the previous ones, 32 at a time: k^2 / 64 warp steps for k
 // entries. The k-th smallest key of a row is found by bisection of its 64 bits, without storage: a lane keeps
 // the key of its first entry, which covers rows up to 32; others are recomputed.
-
 #include <adjoint/kernels/cuda/cub.cuh>
 #include <adjoint/kernels/sample/draws.h>
 #include <adjoint/kernels/sample/sample_neighbors.h>
@@ -17,44 +16,10 @@ namespace {
 
 constexpr unsigned kWarp = 0xffffffffu;
 
-struct Rows {
-  const int64_t* offsets;
-  const int32_t* columns;
-  const int32_t* rows;
-  int64_t count;
-  int64_t fanout;
-  NeighborChoice choice;
-  uint64_t seed;
-  RandomKey key;
-  const float* weight;
-  const double* sums;
-  const int32_t* positive;
-
-  explicit Rows(const NeighborSample& request)
-      : offsets(request.csr.offsets.data<int64_t>()),
-        columns(request.csr.indices.data<int32_t>()),
-        rows(request.rows.data<int32_t>()),
-        count(request.rows.numel()),
-        fanout(request.fanout),
-        choice(request.choice),
-        seed(request.key.seed),
-        key(request.key),
-        weight(request.weights != nullptr ? request.weights->weight.data<float>() : nullptr),
-        sums(request.weights != nullptr ? request.weights->sums.data<double>() : nullptr),
-        positive(request.weights != nullptr ? request.weights->positive.data<int32_t>() : nullptr) {}
-
-  __device__ bool repeats() const {
-    return choice == NeighborChoice::uniform_repeated || choice == NeighborChoice::weighted_repeated;
-  }
-  __device__ bool takes(uint64_t stream, int32_t source, int64_t degree) const {
-    return sample::labor_takes(sample::labor_word(seed, stream, source), degree, fanout);
-  }
-};
-
-__global__ void __launch_bounds__(kBlockThreads) count_entries(Rows r, int64_t* offsets) {
+__global__ void __launch_bounds__(kBlockThreads) count_entries(SampledRows r, int64_t* offsets) {
   const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x % 32);
-  if (warp >= r.count) return;
+  if (warp >= r.num_rows) return;
   const int32_t row = r.rows[warp];
   const int64_t first = r.offsets[row], degree = r.offsets[row + 1] - first;
   const int64_t choosable = r.positive != nullptr ? r.positive[row] : degree;
@@ -79,7 +44,7 @@ __global__ void __launch_bounds__(kBlockThreads) count_entries(Rows r, int64_t* 
 }
 
 /// Appends the entries of the lanes with `takes`, in lane order.
-__device__ void append(const Rows& r, bool takes, int32_t entry, int lane, int64_t& position,
+__device__ void append(const SampledRows& r, bool takes, int32_t entry, int lane, int64_t& position,
                        int32_t* entries, int32_t* col) {
   const unsigned mask = __ballot_sync(kWarp, takes);
   if (takes) {
@@ -91,8 +56,9 @@ __device__ void append(const Rows& r, bool takes, int32_t entry, int lane, int64
 }
 
 /// The `count` entries with the smallest keys, ties to the earlier.
-__device__ void smallest_keys(const Rows& r, uint64_t stream, int32_t row, int32_t first, int32_t degree,
-                              int64_t count, int lane, int64_t position, int32_t* entries, int32_t* col) {
+__device__ void smallest_keys(const SampledRows& r, uint64_t stream, int32_t row, int32_t first,
+                              int32_t degree, int64_t count, int lane, int64_t position, int32_t* entries,
+                              int32_t* col) {
   constexpr unsigned long long kNone = ~0ull;
   const auto key_of = [&](int32_t place) -> unsigned long long {
     if (place >= degree || !(r.weight[first + place] > 0.0f)) return kNone;
@@ -124,7 +90,7 @@ __device__ void smallest_keys(const Rows& r, uint64_t stream, int32_t row, int32
 }
 
 /// Floyd's choice; the whole warp compares each draw with the previous ones.
-__device__ void distinct(const Rows& r, uint64_t stream, int32_t row, int32_t first, int32_t degree,
+__device__ void distinct(const SampledRows& r, uint64_t stream, int32_t row, int32_t first, int32_t degree,
                          int32_t count, int lane, int64_t position, int32_t* entries, int32_t* col) {
   const int32_t last = degree - count;
   for (int32_t base = 0; base < count; base += 32) {
@@ -149,10 +115,10 @@ __device__ void distinct(const Rows& r, uint64_t stream, int32_t row, int32_t fi
 }
 
 __global__ void __launch_bounds__(kBlockThreads)
-    take_entries(Rows r, const int64_t* offsets, int32_t* entries, int32_t* col) {
+    take_entries(SampledRows r, const int64_t* offsets, int32_t* entries, int32_t* col) {
   const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x % 32);
-  if (warp >= r.count) return;
+  if (warp >= r.num_rows) return;
   int64_t position = offsets[warp];
   const int64_t count = offsets[warp + 1] - position;
   if (count == 0) return;
@@ -191,6 +157,29 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
+// The first of equal new ids is found independently of thread order: each position of a new id claims it in
+// the table by a number beyond all known ones, larger for earlier positions, and the largest stays. A prefix
+// sum over the winning positions numbers them. Bytes per id: 4 in four passes and the table's sector (32
+// bytes, mostly in L2) in each, an atomic in the first, and 4 bytes of the sum written and read; no cleanup,
+// since the next batch's base is higher.
+
+struct Numbering {
+  const int32_t* ids;
+  const int64_t* used;
+  int64_t all;
+  int32_t claims;  ///< base + known: claims begin here
+  int32_t base;
+  int32_t* table;
+  int32_t* nodes;
+  int32_t* number;
+  int32_t* before;
+  int64_t* count;
+
+  __device__ int64_t places() const { return used != nullptr ? *used : all; }
+  __device__ int32_t claim(int64_t k) const { return claims + static_cast<int32_t>(all - 1 - k); }
+  __device__ int32_t known() const { return claims - base; }
+};
+
 }  // namespace
 
 void sample_counts(const SampleCountsArgs& args) {
@@ -202,7 +191,7 @@ void sample_counts(const SampleCountsArgs& args) {
   }
   int64_t* offsets = args.offsets.mutable_data<int64_t>();
   launch("sample_counts", {.device = device.index, .blocks = blocks_for(32 * n)}, count_entries,
-         Rows(args.request), offsets);
+         SampledRows(args.request), offsets);
   with_workspace(device, [&](void* memory, size_t& bytes, cudaStream_t stream) {
     return cub::DeviceScan::InclusiveSum(memory, bytes, offsets + 1, offsets + 1, n, stream);
   });
@@ -211,8 +200,59 @@ void sample_counts(const SampleCountsArgs& args) {
 void sample_neighbors(const SampleNeighborsArgs& args) {
   launch("sample_neighbors",
          {.device = args.device().index, .blocks = blocks_for(32 * args.request.rows.numel())}, take_entries,
-         Rows(args.request), args.offsets.data<int64_t>(), args.entry.mutable_data<int32_t>(),
+         SampledRows(args.request), args.offsets.data<int64_t>(), args.entry.mutable_data<int32_t>(),
          args.col.mutable_data<int32_t>());
+}
+
+void number_nodes(const NumberNodesArgs& args) {
+  const Device device = args.device();
+  const int64_t all = args.ids.numel();
+  if (all == 0) {
+    args.count.fill_(static_cast<double>(args.known));
+    return;
+  }
+  Tensor before = Tensor::empty({all}, DType::i32, device);
+  const Numbering n{.ids = args.ids.data<int32_t>(),
+                    .used = data_or_null<int64_t>(args.used),
+                    .all = all,
+                    .claims = static_cast<int32_t>(args.base + args.known),
+                    .base = static_cast<int32_t>(args.base),
+                    .table = args.table.mutable_data<int32_t>(),
+                    .nodes = args.nodes.mutable_data<int32_t>(),
+                    .number = args.number.mutable_data<int32_t>(),
+                    .before = before.mutable_data<int32_t>(),
+                    .count = args.count.mutable_data<int64_t>()};
+  for_each("number_nodes", device.index, all, [=] __device__(int64_t k) {
+    if (k >= n.places()) return;
+    int32_t* slot = n.table + n.ids[k];
+    const int32_t found = *slot;
+    // Already known, or claimed by an earlier position.
+    if ((found < n.base || found >= n.claims) && found < n.claim(k)) atomicMax(slot, n.claim(k));
+  });
+  for_each("number_nodes", device.index, all, [=] __device__(int64_t k) {
+    n.before[k] = k < n.places() && n.table[n.ids[k]] == n.claim(k) ? 1 : 0;
+  });
+  exclusive_sum(n.before, all, device);
+  for_each("number_nodes", device.index, all, [=] __device__(int64_t k) {
+    const bool counts = k < n.places();
+    const int32_t found = counts ? n.table[n.ids[k]] : n.base;
+    if (counts) {
+      if (found < n.claims) {
+        n.number[k] = found - n.base;
+      } else {
+        const int64_t first = n.all - 1 - (found - n.claims);
+        n.number[k] = n.known() + n.before[first];
+        if (first == k) n.nodes[n.known() + n.before[k]] = n.ids[k];
+      }
+    }
+    if (k == n.all - 1) *n.count = n.known() + n.before[k] + (counts && found == n.claim(k) ? 1 : 0);
+  });
+  // Replaces claims by numbers: each first position writes its own id.
+  for_each("number_nodes", device.index, all, [=] __device__(int64_t i) {
+    if (i >= *n.count - n.known()) return;
+    const int32_t number = n.known() + static_cast<int32_t>(i);
+    n.table[n.nodes[number]] = n.base + number;
+  });
 }
 
 }  // namespace adj::kernels::cuda
