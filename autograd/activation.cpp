@@ -1,9 +1,43 @@
 #include <adjoint/autograd/activation.h>
 #include <adjoint/autograd/detail/epilogue.h>
+#include <adjoint/autograd/softmax.h>
 #include <adjoint/autograd/tape.h>
-#include <adjoint/kernels/elementwise/activation.h>
+#include <adjoint/autograd/unary.h>
+#include <adjoint/kernels/elementwise/unary.h>
+#include <adjoint/kernels/reduce/reduce.h>
 
 namespace adj {
+
+namespace {
+
+Var apply(const char* name, Unary function, const Var& x) {
+  const OpScope scope(name, x);
+  Tensor y = Tensor::empty_like(x.value());
+  kernels::unary({.function = function, .x = x.value(), .y = y});
+  const Saved saved(saves_input(function) ? x.value() : y);
+  return record(name, y, {x}, [function, saved](Tensor dy, Gradients& out) {
+    Tensor dx = reuse(dy);
+    kernels::unary_backward({.function = function, .saved = saved.get(), .dy = dy, .dx = dx});
+    out.add(dx);
+  });
+}
+
+Var softmax_of(const char* name, const Var& x, bool log) {
+  const OpScope scope(name, x);
+  const Shape shape = x.shape();
+  ADJ_CHECK(shape.dims() >= 1, "{}: expected at least one dimension, got {}", name, x.value().str());
+  const int64_t width = shape[-1], rows = width == 0 ? 0 : shape.numel() / width;
+  Tensor y = Tensor::empty({rows, width}, x.dtype(), x.device());
+  kernels::softmax({.log = log, .x = x.value().reshape({rows, width}), .y = y});
+  return record(name, y.reshape(shape), {x}, [log, shape, y = Saved(y)](Tensor dy, Gradients& out) {
+    dy = dy.reshape(y.get().shape());
+    Tensor dx = reuse(dy);
+    kernels::softmax_backward({.log = log, .y = y.get(), .dy = dy, .dx = dx});
+    out.add(dx.reshape(shape));
+  });
+}
+
+}  // namespace
 
 Var activate(Activation activation, const Var& x, float slope) {
   if (activation == Activation::none) return x;
@@ -22,5 +56,16 @@ Var activate(Activation activation, const Var& x, float slope) {
   });
   return detail::after(activation, result);
 }
+
+Var exp(const Var& x) { return apply("exp", Unary::exp, x); }
+Var log(const Var& x) { return apply("log", Unary::log, x); }
+Var sqrt(const Var& x) { return apply("sqrt", Unary::sqrt, x); }
+Var sigmoid(const Var& x) { return apply("sigmoid", Unary::sigmoid, x); }
+Var tanh(const Var& x) { return apply("tanh", Unary::tanh, x); }
+Var reciprocal(const Var& x) { return apply("reciprocal", Unary::reciprocal, x); }
+Var inverse_sqrt(const Var& x) { return apply("inverse_sqrt", Unary::inverse_sqrt, x); }
+
+Var softmax(const Var& x) { return softmax_of("softmax", x, false); }
+Var log_softmax(const Var& x) { return softmax_of("log_softmax", x, true); }
 
 }  // namespace adj

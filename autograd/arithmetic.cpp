@@ -29,14 +29,9 @@ Tensor combined(const char* name, Binary op, const Tensor& a, const Tensor& b) {
   return y;
 }
 
-// a * b, with fast paths for equal shapes and for a matrix with a column.
+// a * b, with a fast path for a matrix with a column.
 Tensor product(const Tensor& a, const Tensor& b) {
   const bool same_kind = a.dtype() == b.dtype() && a.device() == b.device();
-  if (same_kind && a.shape() == b.shape()) {
-    Tensor y = Tensor::empty_like(a);
-    kernels::multiply({.a = a, .b = b, .y = y});
-    return y;
-  }
   if (same_kind && is_column_of(b, a)) return product(b, a);
   if (same_kind && is_column_of(a, b)) {
     Tensor y = Tensor::empty_like(a);
@@ -57,10 +52,7 @@ Var add_scaled(const char* name, const Var& a, const Var& b, double factor) {
   const OpScope scope(name, a, b);
   Tensor y;
   const bool same_kind = a.dtype() == b.dtype() && a.device() == b.device();
-  if (same_kind && a.shape() == b.shape()) {
-    y = Tensor::empty_like(a.value());
-    kernels::linear_combination({.alpha = 1.0, .a = a.value(), .beta = factor, .b = b.value(), .y = y});
-  } else if (same_kind && factor == 1.0 && is_row_of(a, b)) {
+  if (same_kind && factor == 1.0 && is_row_of(a, b)) {
     y = Tensor::empty_like(a.value());
     kernels::add_bias({.x = a.value(), .bias = b.value().reshape({a.size(1)}), .y = y});
   } else {
@@ -102,7 +94,7 @@ Var multiply(const Var& a, const Var& b) {
                   if (a.get().shape() != b.get().shape())
                     return out.add(kA, detail::reduce_to(a.get().shape(), product(dy, b.get())));
                   Tensor da = reuse(dy);
-                  kernels::multiply({.a = dy, .b = b.get(), .y = da});
+                  kernels::binary({.op = Binary::multiply, .a = dy, .b = b.get(), .y = da});
                   out.add(kA, da);
                 });
 }

@@ -6,7 +6,8 @@
 #include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/kernels/attention/dot_attention.h>
-#include <adjoint/kernels/attention/head_product.h>
+#include <adjoint/kernels/attention/head_dot.h>
+#include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/elementwise/unary.h>
 #include <adjoint/kernels/norm/norm.h>
 #include <adjoint/kernels/reduce/reduce.h>
@@ -239,7 +240,7 @@ Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
                                          .du = none});
         if (out.wanted(kBeta)) {
           Tensor product = Tensor::empty_like(dq);
-          kernels::multiply({.a = dq, .b = parts.direction, .y = product});
+          kernels::binary({.op = Binary::multiply, .a = dq, .b = parts.direction, .y = product});
           Tensor dbeta = Tensor::empty({1}, accumulator, dq.device());
           kernels::sum_all({.x = product, .y = dbeta});
           out.add(kBeta, dbeta.to(beta.get().dtype()));

@@ -2,14 +2,16 @@
 #include <adjoint/autograd/detail/epilogue.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/neighbor_reduce.h>
+#include <adjoint/autograd/self_loops.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/core/detail/carrier.h>
+#include <adjoint/graph/detail/index.h>
+#include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/relation.h>
+#include <adjoint/graph/self_loops.h>
 #include <adjoint/kernels/aggregate/coo_sums.h>
-#include <adjoint/kernels/aggregate/edge_mean.h>
 #include <adjoint/kernels/aggregate/spmm_coo.h>
-#include <adjoint/kernels/edge/edge_add.h>
-#include <adjoint/kernels/edge/edge_softmax.h>
+#include <adjoint/kernels/edge/edge.h>
 #include <adjoint/kernels/tiles/sparse_product.h>
 
 namespace adj {
@@ -239,6 +241,47 @@ Var edge_softmax(const Relation& relation, const Var& e) {
     Tensor de = logits == dy.dtype() ? reuse(dy) : Tensor::empty(dy.shape(), logits, dy.device());
     kernels::edge_softmax_backward({.a = detail::by_target(relation), .y = y.get(), .dy = dy, .de = de});
     out.add(de);
+  });
+}
+
+Var with_self_loops(const LoopedRelation& relation, const Var& x, const Var& loops) {
+  const OpScope scope("with_self_loops", x, loops);
+  if (!relation.origin) return x;
+  check_same_device("with_self_loops", {x, loops});
+  const int64_t edges = relation.became.numel() - relation.loops;
+  ADJ_CHECK((x.shape().dims() == 1 || x.shape().dims() == 2) && x.size(0) == edges,
+            "with_self_loops: x is {}, expected [{}] or [{}, E]", x.shape().str(), edges, edges);
+  const Shape added = x.shape().with(0, relation.loops);
+  ADJ_CHECK(!loops || loops.shape() == added, "with_self_loops: loops are {}, expected {}",
+            loops.shape().str(), added.str());
+  const Tensor of_loops = loops ? loops.value() : Tensor::zeros(added, x.dtype(), x.device());
+  const Tensor y = detail::gather_edges(detail::concatenated(x.value(), of_loops), relation.origin);
+  enum : size_t { kX, kLoops };
+  return record("with_self_loops", y, {x, loops},
+                [became = relation.became, complete = relation.complete, edges](Tensor dy, Gradients& out) {
+                  if (!complete) {
+                    dy = detail::concatenated(dy,
+                                              Tensor::zeros(dy.shape().with(0, 1), dy.dtype(), dy.device()));
+                  }
+                  if (out.wanted(kX)) out.add(kX, detail::gather_edges(dy, became.rows(0, edges)));
+                  if (out.wanted(kLoops))
+                    out.add(kLoops, detail::gather_edges(dy, became.rows(edges, became.numel())));
+                });
+}
+
+Var edge_sum(const Relation& relation, const Var& e) {
+  const OpScope scope("edge_sum", relation, e);
+  detail::check_of_edges("edge_sum", "e", relation, e);
+  ADJ_CHECK(e.device() == relation.device(), "edge_sum: relation on {}, e on {}", relation.device().str(),
+            e.device().str());
+  const DType dtype = e.dtype(), accumulator = accumulator_dtype(dtype);
+  Tensor y = Tensor::empty(e.shape().with(0, relation.num_dst()), accumulator, e.device());
+  kernels::edge_sum({.a = detail::by_target(relation), .e = e.value().to(accumulator), .y = y});
+  return record("edge_sum", y, {e}, [relation, dtype, shape = e.shape()](Tensor dy, Gradients& out) {
+    Tensor de = Tensor::empty(shape, dy.dtype(), dy.device());
+    const Tensor nothing = Tensor::zeros(shape.with(0, relation.num_src()), dy.dtype(), dy.device());
+    kernels::edge_add({.a = detail::by_target(relation), .l = dy, .r = nothing, .e = de});
+    out.add(de.to(dtype));
   });
 }
 

@@ -1,7 +1,7 @@
 #include <adjoint/autograd/fake_quantize.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/graph/features.h>
-#include <adjoint/kernels/bits/fake_quantize.h>
+#include <adjoint/kernels/bits/bit_range.h>
 
 #include <cmath>
 

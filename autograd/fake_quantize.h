@@ -20,7 +20,7 @@ struct FakeQuantizeOptions {
 
 /// scale (clamp(round(x / scale + zero), 0, 2^bits - 1) - zero), bitwise equal to to_values(to_bits()): x
 /// float32 [R,C], scale and zero float32 [1], or per row [R] or column [C] according to `along`.
-/// Straight-through gradients to x and scale (kernels/bits/fake_quantize.h); zero takes none. Throws for
+/// Straight-through gradients to x and scale (kernels/bits/bit_range.h); zero takes none. Throws for
 /// other dtypes or shapes.
 Var fake_quantize(const Var& x, int bits, const Var& scale, const Tensor& zero,
                   const FakeQuantizeOptions& options = {});

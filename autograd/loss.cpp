@@ -1,8 +1,16 @@
+#include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/detail/loss.h>
+#include <adjoint/autograd/index.h>
 #include <adjoint/autograd/loss.h>
+#include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/shape.h>
+#include <adjoint/autograd/softmax.h>
 #include <adjoint/autograd/tape.h>
+#include <adjoint/autograd/weighted_loss.h>
 #include <adjoint/core/convert.h>
+#include <adjoint/graph/edge_attributes.h>
+#include <adjoint/graph/sparse_matrix.h>
+#include <adjoint/kernels/index/select.h>
 #include <adjoint/kernels/loss/loss.h>
 
 #include <optional>
@@ -37,6 +45,41 @@ Var target_loss(const char* name, void (*forward)(const kernels::TargetLossArgs&
                             .dx = dx});
                   out.add(dx);
                 });
+}
+
+// The selected rows, in the accumulator dtype.
+Var selected_rows(const char* op, const Var& x, const Tensor& index, const Tensor& weight) {
+  ADJ_CHECK(x.shape().dims() == 2 && x.size(1) >= 1, "{}: x is {}, expected [N, C]", op, x.shape().str());
+  ADJ_CHECK(index && index.dims() == 1 && index.dtype() == DType::i32 && index.numel() > 0,
+            "{}: index is {}, expected int32 [K] of at least one row", op, index.str());
+  const DType accumulator = accumulator_dtype(x.dtype());
+  ADJ_CHECK(weight && weight.dims() == 1 && weight.numel() == index.numel() &&
+                (weight.dtype() == DType::f32 || weight.dtype() == accumulator) &&
+                weight.device() == x.device(),
+            "{}: weight is {}, expected float32 [{}]{} on {}", op, weight.str(), index.numel(),
+            accumulator == DType::f64 ? " or float64" : "", x.device().str());
+  return cast(index_select(x, index), accumulator);
+}
+
+// The selected rows, their targets, and each target's weight: 0 if NaN.
+struct WeightedTargets {
+  Var rows, goal, share;
+};
+WeightedTargets weighted_targets(const char* op, const Var& x, const Tensor& target, const Tensor& selected,
+                                 const Tensor& weight) {
+  const Tensor index = detail::rows_of(op, x, selected);
+  const Var rows = selected_rows(op, x, index, weight);
+  ADJ_CHECK(target && target.shape() == x.shape() && target.device() == x.device(),
+            "{}: targets are {}, expected {} on {}", op, target.str(), x.shape().str(), x.device().str());
+  const DType accumulator = accumulator_dtype(x.dtype());
+  Tensor goal = Tensor::empty({index.numel(), x.size(1)}, accumulator, x.device()),
+         share = Tensor::empty_like(goal);
+  kernels::weighted_targets({.target = target.to(accumulator),
+                             .index = index,
+                             .weight = weight.to(accumulator),
+                             .goal = goal,
+                             .share = share});
+  return {rows, Var(goal), Var(share)};
 }
 
 }  // namespace
@@ -85,6 +128,50 @@ Var bce_with_logits(const Var& x, const Tensor& target, const Tensor& index) {
 
 Var mse_loss(const Var& x, const Tensor& target, const Tensor& index) {
   return target_loss("mse_loss", kernels::mse_loss, kernels::mse_loss_backward, x, target, index);
+}
+
+Var cross_entropy_sum(const Var& x, const Tensor& target, const Tensor& selected, const Tensor& weight) {
+  constexpr const char* kOp = "cross_entropy_sum";
+  const OpScope scope(kOp, x, target, selected);
+  const Tensor label = detail::classes_of(kOp, x, target), index = detail::rows_of(kOp, x, selected);
+  const Var rows = selected_rows(kOp, x, index, weight);
+  ADJ_CHECK(label && label.dims() == 1 && label.dtype() == DType::i32 && label.numel() == x.size(0) &&
+                label.device() == x.device(),
+            "{}: labels are {}, expected int32 [{}] on {}", kOp, label.str(), x.size(0), x.device().str());
+  const int64_t count = index.numel(), classes = x.size(1);
+  const Tensor chosen = detail::gather_edges(label, index);
+  if (chosen.device().is_cpu())
+    for (int64_t k = 0; k < count; ++k)
+      ADJ_CHECK(chosen.data<int32_t>()[k] >= 0 && chosen.data<int32_t>()[k] < classes,
+                "{}: label {} of row {}, expected 0 to {}", kOp, chosen.data<int32_t>()[k],
+                index.data<int32_t>()[k], classes - 1);
+  Tensor offsets = Tensor::empty({count + 1}, DType::i32, x.device());
+  kernels::iota({.y = offsets});
+  // The weight of row k in the column of its label; a matrix would round a float64 weight to float32.
+  const SparseMatrix at_label(Relation::from_csr({count, classes, offsets.to(DType::i64), chosen}));
+  const Var share =
+      Var(at_label.to_dense().to(rows.dtype())) * Var(weight.to(rows.dtype()).reshape({count, 1}));
+  return sum(log_softmax(rows) * share) * -1.0;
+}
+
+Var bce_with_logits_sum(const Var& x, const Tensor& target, const Tensor& selected, const Tensor& weight) {
+  constexpr const char* kOp = "bce_with_logits_sum";
+  const OpScope scope(kOp, x, target, selected);
+  const auto [rows, goal, share] = weighted_targets(kOp, x, target, selected, weight);
+  const int64_t count = rows.value().numel();
+  // log σ(x) and log σ(-x) are the log-softmax of (x, 0).
+  const Var logits = reshape(rows, {count, 1});
+  const Var both = log_softmax(cat({logits, Var(Tensor::zeros_like(logits.value()))}, 1));
+  const Var yes = reshape(goal * share, {count, 1}), no = reshape((1.0 - goal) * share, {count, 1});
+  return sum(both * cat({yes, no}, 1)) * -1.0;
+}
+
+Var mse_sum(const Var& x, const Tensor& target, const Tensor& selected, const Tensor& weight) {
+  constexpr const char* kOp = "mse_sum";
+  const OpScope scope(kOp, x, target, selected);
+  const auto [rows, goal, share] = weighted_targets(kOp, x, target, selected, weight);
+  const Var off = rows - goal;
+  return sum(off * off * share);
 }
 
 }  // namespace adj

@@ -1,9 +1,7 @@
 #include <adjoint/autograd/neighbor_reduce.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/graph/relation.h>
-#include <adjoint/kernels/aggregate/minmax_backward.h>
-#include <adjoint/kernels/aggregate/minmax_weights.h>
-#include <adjoint/kernels/aggregate/moments_backward.h>
+#include <adjoint/kernels/aggregate/neighbor_backward.h>
 #include <adjoint/kernels/aggregate/neighbor_reduce.h>
 #include <adjoint/kernels/aggregate/spmm.h>
 

@@ -1,7 +1,7 @@
 #include <adjoint/autograd/norm.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/core/random.h>
-#include <adjoint/kernels/elementwise/activation.h>
+#include <adjoint/kernels/elementwise/unary.h>
 #include <adjoint/kernels/norm/norm.h>
 
 #include <cmath>

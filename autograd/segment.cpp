@@ -1,7 +1,7 @@
 #include <adjoint/autograd/neighbor_reduce.h>
 #include <adjoint/autograd/segment.h>
 #include <adjoint/autograd/tape.h>
-#include <adjoint/kernels/aggregate/edge_mean.h>
+#include <adjoint/kernels/aggregate/coo_sums.h>
 #include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/index/select.h>
 

@@ -2,7 +2,7 @@
 
 #include <adjoint/data/file_rows.h>
 #include <adjoint/graph/features.h>
-#include <adjoint/kernels/types/bit_range.h>
+#include <adjoint/kernels/types/bit_scale.h>
 
 namespace adj {
 

@@ -4,7 +4,6 @@
 #include <adjoint/graph/ranks/rank_edges.h>
 #include <adjoint/graph/self_loops.h>
 #include <adjoint/kernels/aggregate/coo_sums.h>
-#include <adjoint/kernels/elementwise/broadcast.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/elementwise/unary.h>
 #include <adjoint/kernels/reduce/reduce.h>

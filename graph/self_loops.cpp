@@ -2,7 +2,7 @@
 #include <adjoint/graph/detail/index.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/self_loops.h>
-#include <adjoint/kernels/index/renumber.h>
+#include <adjoint/kernels/index/select.h>
 
 #include <algorithm>
 #include <vector>

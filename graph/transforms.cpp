@@ -1,9 +1,8 @@
 #include <adjoint/graph/detail/index.h>
 #include <adjoint/graph/transforms.h>
 #include <adjoint/kernels/elementwise/dropout.h>
-#include <adjoint/kernels/index/merge.h>
-#include <adjoint/kernels/index/renumber.h>
-#include <adjoint/kernels/sparse/find_entries.h>
+#include <adjoint/kernels/index/select.h>
+#include <adjoint/kernels/sparse/csr.h>
 
 namespace adj {
 

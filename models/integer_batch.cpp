@@ -1,5 +1,5 @@
 #include <adjoint/core/detail/carrier.h>
-#include <adjoint/kernels/bits/byte_tensor.h>
+#include <adjoint/kernels/bits/bit_pack.h>
 #include <adjoint/models/integer_batch.h>
 
 namespace adj {

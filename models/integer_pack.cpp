@@ -2,9 +2,7 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/segment.h>
 #include <adjoint/graph/self_loops.h>
-#include <adjoint/kernels/bits/adjacency_bits.h>
-#include <adjoint/kernels/bits/bit_steps.h>
-#include <adjoint/kernels/bits/byte_tensor.h>
+#include <adjoint/kernels/bits/bit_pack.h>
 #include <adjoint/models/detail/integer_parts.h>
 #include <adjoint/models/integer_model.h>
 

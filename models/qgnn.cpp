@@ -1,7 +1,7 @@
 #include <adjoint/autograd/edge.h>
 #include <adjoint/core/detail/carrier.h>
 #include <adjoint/graph/self_loops.h>
-#include <adjoint/kernels/elementwise/bernoulli.h>
+#include <adjoint/kernels/elementwise/dropout.h>
 #include <adjoint/models/family.h>
 #include <adjoint/models/quantized.h>
 #include <adjoint/models/stack.h>

@@ -5,7 +5,6 @@
 #include <adjoint/autograd/unary.h>
 #include <adjoint/core/capture.h>
 #include <adjoint/kernels/bits/bit_range.h>
-#include <adjoint/kernels/bits/fake_quantize.h>
 #include <adjoint/kernels/bits/least_squares.h>
 #include <adjoint/nn/detail/known_value.h>
 #include <adjoint/nn/init.h>

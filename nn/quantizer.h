@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/autograd/fake_quantize.h>
-#include <adjoint/kernels/types/bit_range.h>
+#include <adjoint/kernels/types/bit_scale.h>
 #include <adjoint/nn/module.h>
 
 #include <array>

@@ -3,7 +3,7 @@
 #include <adjoint/core/random.h>
 #include <adjoint/graph/detail/aggregation.h>
 #include <adjoint/kernels/compute_context.h>
-#include <adjoint/kernels/index/renumber.h>
+#include <adjoint/kernels/index/select.h>
 #include <adjoint/training/edge_list.h>
 #include <adjoint/training/objective.h>
 #include <adjoint/training/stopwatch.h>

@@ -3,7 +3,7 @@
 #include "operands.h"
 #include <adjoint/core/error.h>
 #include <adjoint/graph/subgraph.h>
-#include <adjoint/kernels/bits/adjacency_bits.h>
+#include <adjoint/kernels/bits/bit_pack.h>
 #include <adjoint/kernels/bits/byte_sums.h>
 
 #include <numeric>

@@ -1,6 +1,5 @@
 #include "operands.h"
-#include <adjoint/kernels/aggregate/minmax_backward.h>
-#include <adjoint/kernels/aggregate/minmax_weights.h>
+#include <adjoint/kernels/aggregate/neighbor_backward.h>
 #include <adjoint/kernels/aggregate/neighbor_reduce.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/loss/loss.h>

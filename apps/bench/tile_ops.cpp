@@ -1,5 +1,4 @@
 #include "operands.h"
-#include <adjoint/kernels/tiles/tile_sddmm.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
 namespace adj::apps {

@@ -1,9 +1,8 @@
 #pragma once
 
 #include <adjoint/core/tensor.h>
-#include <adjoint/kernels/elementwise/broadcast.h>
+#include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/reduce/reduce.h>
-#include <adjoint/kernels/reduce/reduce_dim.h>
 
 namespace adj::detail {
 

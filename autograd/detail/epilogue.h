@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/autograd/tape.h>
-#include <adjoint/kernels/elementwise/activation.h>
+#include <adjoint/kernels/elementwise/unary.h>
 #include <adjoint/kernels/reduce/reduce.h>
 
 namespace adj::detail {

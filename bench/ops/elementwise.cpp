@@ -1,6 +1,4 @@
 #include "op.h"
-#include <adjoint/kernels/elementwise/activation.h>
-#include <adjoint/kernels/elementwise/broadcast.h>
 #include <adjoint/kernels/elementwise/dropout.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/elementwise/unary.h>
@@ -254,9 +252,6 @@ Ops elementwise() {
          kernels::linear_combination({.alpha = 3.0, .a = c.in("a"), .beta = 7.0, .y = c.out("y").over("a")});
        },
        [](Plain& p) { p["y"] = mapped(p["a"], [](double a) { return 3.0 * a; }); }},
-      {"multiply", columns,
-       [](Call& c) { kernels::multiply({.a = c.in("a"), .b = c.in("b"), .y = c.out("y").over("a")}); },
-       [](Plain& p) { p["y"] = zipped(p["a"], p["b"], std::multiplies()); }},
       {"multiply_scalar", columns,
        [](Call& c) {
          kernels::multiply_scalar(

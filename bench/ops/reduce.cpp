@@ -1,7 +1,5 @@
 #include "op.h"
 #include <adjoint/kernels/reduce/reduce.h>
-#include <adjoint/kernels/reduce/reduce_dim.h>
-#include <adjoint/kernels/reduce/softmax.h>
 
 #include <cmath>
 

@@ -1,7 +1,6 @@
 #include "op.h"
-#include <adjoint/kernels/aggregate/edge_mean.h>
-#include <adjoint/kernels/edge/edge_add.h>
-#include <adjoint/kernels/edge/edge_softmax.h>
+#include <adjoint/kernels/aggregate/coo_sums.h>
+#include <adjoint/kernels/edge/edge.h>
 
 #include <cmath>
 

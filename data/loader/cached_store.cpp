@@ -1,7 +1,7 @@
 #include <adjoint/core/pinned.h>
 #include <adjoint/data/loader/feature_store.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
-#include <adjoint/kernels/index/gather_cached.h>
+#include <adjoint/kernels/index/gather.h>
 
 #include <algorithm>
 #include <cmath>

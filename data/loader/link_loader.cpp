@@ -4,7 +4,7 @@
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/sample/negative_sampling.h>
 #include <adjoint/kernels/index/select.h>
-#include <adjoint/kernels/sparse/find_entries.h>
+#include <adjoint/kernels/sparse/csr.h>
 
 #include <algorithm>
 #include <limits>

@@ -1,7 +1,6 @@
 #include <adjoint/graph/detail/neighborhoods.h>
 #include <adjoint/graph/order/orders.h>
 #include <adjoint/graph/order/partition.h>
-#include <adjoint/kernels/index/renumber.h>
 #include <adjoint/kernels/index/select.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/kernels/aggregate/minmax_backward.h>
+#include <adjoint/kernels/aggregate/neighbor_backward.h>
 
 namespace adj::kernels {
 

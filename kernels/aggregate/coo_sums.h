@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/kernels/sparse/coo.h>
+#include <adjoint/kernels/sparse/csr.h>
 
 namespace adj::kernels {
 
@@ -10,7 +10,6 @@ struct CooDegreesArgs {
   const Tensor& row;
   Tensor& y;
 
-  Device device() const { return y.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     check_index(op, "row", row, y.device());
     check_tensor(op, "y", y, {y.numel()}, DType::f32, y.device());
@@ -26,7 +25,6 @@ struct CooMeanArgs {
   const Tensor& w = kAbsent;
   Tensor& y;
 
-  Device device() const { return y.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     check_float(op, "y", y);
     check_index(op, "row", row, y.device());
@@ -52,7 +50,6 @@ struct CooGcnNormalizeArgs {
   Tensor& degree;
   Tensor& weights;
 
-  Device device() const { return a.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     check_coo(op, a);
     ADJ_CHECK(a.rows == a.cols, "{}: expected a square structure, got [{}, {}]", op, a.rows, a.cols);
@@ -63,5 +60,22 @@ struct CooGcnNormalizeArgs {
   }
 };
 ADJ_KERNEL(coo_gcn_normalize, CooGcnNormalizeArgs)  ///< GCN weights of an unsorted list.
+
+/// y = w_ij / (number of entries of row i): turns a weighted sum over the row into a mean of weighted terms.
+/// `w` [M] or [M, H] by edge number (entry k is edge order[k], or k); absent: all ones. `y` has the same
+/// layout, in float32 or float64, and may be `w`. `a.values` is not read.
+struct EdgeMeanArgs {
+  const CsrMatrix& a;
+  const Tensor& w = kAbsent;
+  Tensor& y;
+
+  void check(std::string_view op) const {
+    check_float(op, "y", y);
+    check_matrix(op, {a.csr, {}, a.order}, y.dtype());
+    check_entries(op, "y", a, y, y.dtype());
+    if (w) check_like(op, "w", w, y);
+  }
+};
+ADJ_KERNEL(edge_mean, EdgeMeanArgs)  ///< Weights with which a sum over a row is a mean.
 
 }  // namespace adj::kernels

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <adjoint/kernels/aggregate/spmm.h>
-#include <adjoint/kernels/elementwise/activation.h>
-#include <adjoint/kernels/sparse/coo.h>
+#include <adjoint/kernels/elementwise/unary.h>
+#include <adjoint/kernels/sparse/csr.h>
 
 namespace adj::kernels {
 
@@ -50,7 +50,6 @@ struct SpmmCooArgs {
   ScatterSums sums = ScatterSums::fixed_point;
   Tensor& y;
 
-  Device device() const { return a.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     const int64_t width = detail::check_scattered(op, a, values, x);
     if (bias) check_tensor(op, "bias", bias, {width}, x.dtype(), a.device());
@@ -74,7 +73,6 @@ struct SpmmCooBackwardArgs {
   Tensor& dx;
   Tensor& dw;
 
-  Device device() const { return a.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
     const int64_t width = detail::check_scattered(op, a, values, x);
     check_tensor(op, "dy", dy, {a.rows, width}, x.dtype(), a.device());

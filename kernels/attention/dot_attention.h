@@ -14,7 +14,7 @@ void check_dot_attention(std::string_view op, const Args& args) {
   check_matrix(op, "q", q);
   const int64_t heads = args.heads, width = q.size(1);
   const DType dtype = q.dtype(), accumulator = accumulator_dtype(dtype);
-  const Device device = args.device();
+  const Device device = args.a.device();
   check_structure(op, args, accumulator);
   head_width(op, "q", width, heads);
   check_tensor(op, "q", q, {csr.rows, width}, dtype, device);
@@ -67,7 +67,6 @@ struct DotAttentionArgs {
   Tensor& o_attr;
   Tensor& lse;
 
-  Device device() const { return a.csr.device(); }          ///< where the kernel runs
   int64_t head_width() const { return q.size(1) / heads; }  ///< D
   void check(std::string_view op) const {
     ADJ_CHECK(static_cast<bool>(attr) == static_cast<bool>(u) &&
@@ -116,7 +115,6 @@ struct DotAttentionBackwardArgs {
   Tensor& dattr;
   Tensor& du;
 
-  Device device() const { return a.csr.device(); }          ///< where the kernel runs
   int64_t head_width() const { return q.size(1) / heads; }  ///< D
   void check(std::string_view op) const {
     const bool featured = static_cast<bool>(attr);

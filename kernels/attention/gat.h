@@ -14,7 +14,7 @@ void check_gat(std::string_view op, const Args& args) {
   check_matrix(op, {{"x", x}, {"l", args.l}});
   const int64_t heads = args.heads(), width = x.size(1);
   const DType dtype = x.dtype(), accumulator = accumulator_dtype(dtype);
-  const Device device = args.device();
+  const Device device = args.a.device();
   check_structure(op, args, accumulator);
   head_width(op, "x", width, heads);
   check_tensor(op, "l", args.l, {csr.rows, heads}, accumulator, device);
@@ -51,7 +51,6 @@ struct GatArgs {
   Tensor& o;
   Tensor& lse;
 
-  Device device() const { return a.csr.device(); }  ///< where the kernel runs
   int64_t heads() const { return l.size(1); }
   int64_t head_width() const { return x.size(1) / heads(); }  ///< D
   void check(std::string_view op) const {
@@ -94,7 +93,6 @@ struct GatBackwardArgs {
   Tensor& dx;
   Tensor& dc;
 
-  Device device() const { return a.csr.device(); }            ///< where the kernel runs
   int64_t heads() const { return l.size(1); }                 ///< H
   int64_t head_width() const { return x.size(1) / heads(); }  ///< D
   void check(std::string_view op) const {
@@ -105,8 +103,8 @@ struct GatBackwardArgs {
     if (dc) check_entries(op, "dc", a, dc, lse.dtype());
     ADJ_CHECK(static_cast<bool>(source) == static_cast<bool>(target), "{}: source without target", op);
     if (source) {
-      check_tensor(op, "source", source, {heads(), head_width()}, x.dtype(), device());
-      check_tensor(op, "target", target, {heads(), head_width()}, x.dtype(), device());
+      check_tensor(op, "source", source, {heads(), head_width()}, x.dtype(), a.device());
+      check_tensor(op, "target", target, {heads(), head_width()}, x.dtype(), a.device());
       ADJ_CHECK(a.csr.rows == a.csr.cols && dl && dr && dx,
                 "{}: with source and target, dl, dr and dx of one set of nodes are expected", op);
     }

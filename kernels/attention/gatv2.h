@@ -15,7 +15,7 @@ void check_gatv2(std::string_view op, const Args& args) {
   check_matrix(op, "att", att);
   const int64_t heads = args.heads(), width = att.numel();
   const DType dtype = args.l.dtype(), accumulator = accumulator_dtype(dtype);
-  const Device device = args.device();
+  const Device device = args.a.device();
   check_structure(op, args, accumulator);
   ADJ_CHECK(width >= 1, "{}: att is {}, expected [H, D], at least 1 each", op, att.str());
   check_tensor(op, "att", att, att.shape(), dtype, device);
@@ -53,7 +53,6 @@ struct Gatv2Args {
   Tensor& o;
   Tensor& lse;
 
-  Device device() const { return a.csr.device(); }    ///< where the kernel runs
   int64_t heads() const { return att.size(0); }       ///< H
   int64_t head_width() const { return att.size(1); }  ///< D
   void check(std::string_view op) const {
@@ -90,7 +89,6 @@ struct Gatv2BackwardArgs {
   Tensor& dattr;
   Tensor& dw;
 
-  Device device() const { return a.csr.device(); }    ///< where the kernel runs
   int64_t heads() const { return att.size(0); }       ///< H
   int64_t head_width() const { return att.size(1); }  ///< D
   void check(std::string_view op) const {

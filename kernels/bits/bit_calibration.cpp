@@ -1,6 +1,6 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/bits/bit_calibration.h>
-#include <adjoint/kernels/bits/fake_quantize.h>
+#include <adjoint/kernels/bits/bit_range.h>
 #include <adjoint/kernels/bits/least_squares.h>
 
 #include <algorithm>

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <adjoint/kernels/bits/bit_steps.h>
-#include <adjoint/kernels/bits/byte_tensor.h>
-#include <adjoint/kernels/elementwise/activation.h>
+#include <adjoint/kernels/bits/bit_pack.h>
+#include <adjoint/kernels/elementwise/unary.h>
 
 namespace adj::kernels {
 
@@ -30,12 +29,11 @@ inline void check_operands(std::string_view op, const BitTensor& a, const BitTen
 struct BitGemmArgs {
   const BitTensor& a;
   const BitTensor& b;
-  const BitSteps* steps = nullptr;  ///< nonempty steps of A (bit_steps.h); null: all steps
+  const BitSteps* steps = nullptr;  ///< nonempty steps of A (bit_pack.h); null: all steps
   const Tensor& bias = kAbsent;     ///< float32 [N], only for a float32 product
   bool by_counts = false;           ///< on a GPU, count bits even if its tensor cores multiply them
   Tensor& y;
 
-  Device device() const { return y.device(); }
   void check(std::string_view op) const {
     detail::check_operands(op, a, b);
     ADJ_CHECK(y && (y.dtype() == DType::i32 || y.dtype() == DType::f32),
@@ -79,11 +77,10 @@ struct BitGemmToBitsArgs {
   const Tensor& column_scale = kAbsent;  ///< float32 [N], absent: 1
   const Tensor& column_shift = kAbsent;  ///< float32 [N], absent: 0
   Activation activation = Activation::none;
-  const BitSteps* steps = nullptr;  ///< nonempty steps of A (bit_steps.h); null: all steps
+  const BitSteps* steps = nullptr;  ///< nonempty steps of A (bit_pack.h); null: all steps
   bool share_steps = true;          ///< on tensor cores, read A once for several planes of a narrow B
   BitTensor& output;
 
-  Device device() const { return a.device(); }
   void check(std::string_view op) const {
     detail::check_operands(op, a, b);
     detail::check_bits(op, "output", output);
@@ -110,7 +107,6 @@ struct BitGemmToBytesArgs {
   Activation activation = Activation::none;
   ByteTensor& output;
 
-  Device device() const { return a.device(); }  ///< of all arguments
   void check(std::string_view op) const {
     detail::check_operands(op, a, b);
     detail::check_bytes(op, output, a.outer, b.outer, a.device());

@@ -26,7 +26,7 @@ struct FakeRanges {
   const uint8_t* keep;
   int largest;
 
-  /// `args`: of the op or its gradient (fake_quantize.h).
+  /// `args`: of the op or its gradient (bit_range.h).
   template <class Args>
   explicit FakeRanges(const Args& args)
       : scale(args.scale),

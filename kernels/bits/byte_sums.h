@@ -21,7 +21,6 @@ struct SumBytesToBitsArgs {
   const Tensor& column_shift = kAbsent;  ///< float32 [F], absent: 0
   BitTensor& output;                     ///< of bytes
 
-  Device device() const { return a.device(); }  ///< of all arguments
   void check(std::string_view op) const {
     check_csr(op, a);
     detail::check_bits(op, "output", output);

@@ -32,7 +32,6 @@ struct PackRowsArgs {
   const Tensor& x;
   PackedRows& output;
 
-  Device device() const { return x.device(); }  ///< of all arguments
   void check(std::string_view op) const {
     detail::check_packed_rows(op, output);
     check_tensor(op, "x", x, {output.rows(), output.cols}, DType::f32, output.device());
@@ -50,7 +49,6 @@ struct UnpackRowsArgs {
   DropoutRule rule = {};
   Tensor& y;
 
-  Device device() const { return y.device(); }  ///< of all arguments
   void check(std::string_view op) const {
     detail::check_packed_rows(op, input);
     check_matrix(op, "y", y);

@@ -57,4 +57,60 @@ struct FirstOutsideArgs {
 };
 ADJ_KERNEL(first_outside, FirstOutsideArgs)  ///< First index out of range.
 
+/// Inverse of an index: number[index[k]] = k for `index` int32 [K] in [-1, N), skipping -1; -1 for values not
+/// in `index`; `number` int32 [N]. For a permutation it is the inverse permutation. Of duplicates the first
+/// counts, and `repeated` (one int64) is the smallest k that repeats an earlier one (K if there is none).
+struct RenumberArgs {
+  const Tensor& index;
+  Tensor& number;
+  Tensor& repeated;
+
+  Device device() const { return index.device(); }  ///< where the kernel runs
+  void check(std::string_view op) const {
+    check_index(op, {{"index", index}, {"number", number}}, index.device());
+    check_scalar(op, "repeated", repeated, DType::i64, index.device());
+  }
+};
+ADJ_KERNEL(renumber, RenumberArgs)  ///< Inverse of an index.
+
+/// Position of each of [0, limit) in `ids`, int32 [limit]: -1 if absent.
+inline Tensor inverse_of(const Tensor& ids, int64_t limit) {
+  Tensor number = Tensor::empty({limit}, DType::i32, ids.device()),
+         repeated = Tensor::empty({}, DType::i64, ids.device());
+  renumber({.index = ids, .number = number, .repeated = repeated});
+  return number;
+}
+
+/// low[k] = min(a[k], b[k]), high[k] = max(a[k], b[k]); all int32 [K].
+struct OrderPairsArgs {
+  const Tensor& a;
+  const Tensor& b;
+  Tensor& low;
+  Tensor& high;
+
+  void check(std::string_view op) const {
+    check_index(op, "a", a, a.device());
+    check_like(op, {{"b", b}, {"low", low}, {"high", high}}, a);
+  }
+};
+ADJ_KERNEL(order_pairs, OrderPairsArgs)  ///< Smaller and larger number of each pair.
+
+/// y[r, :] = sum (or mean) of x[order[k], :] for k in [starts[r], starts[r + 1]) (to the end of `order` for
+/// the last r): x [M,E], y [R,E] float32 or float64, `starts` int32 [R] ascending from 0, `order` int32 [K].
+/// Accumulated in order, in float64: bitwise identical on every device.
+struct MergeRunsArgs {
+  bool mean;
+  const Tensor& x;
+  const Tensor& order;
+  const Tensor& starts;
+  Tensor& y;
+
+  void check(std::string_view op) const {
+    check_matrix(op, "x", x);
+    check_index(op, {{"order", order}, {"starts", starts}}, x.device());
+    check_tensor(op, "y", y, {starts.numel(), x.size(1)}, x.dtype(), x.device());
+  }
+};
+ADJ_KERNEL(merge_runs, MergeRunsArgs)  ///< Sums or means of runs of rows.
+
 }  // namespace adj::kernels

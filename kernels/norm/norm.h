@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/core/random.h>
-#include <adjoint/kernels/elementwise/activation.h>
+#include <adjoint/kernels/elementwise/unary.h>
 
 namespace adj::kernels {
 

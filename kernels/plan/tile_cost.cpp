@@ -1,3 +1,4 @@
+#include <adjoint/core/detail/dispatch.h>
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/plan/tile_cost.h>
 
@@ -41,6 +42,14 @@ double sum(const double (&costs)[kTerms], const std::array<double, kTerms>& unit
 }
 
 }  // namespace
+
+namespace cpu {
+namespace {
+DeviceRates device_rates(Device) { return {}; }
+}  // namespace
+}  // namespace cpu
+
+DeviceRates device_rates(Device device) { return ADJ_DISPATCH(device, device_rates, device); }
 
 TileCost tile_cost(const CutCounts& counts, const DeviceRates& rates, int64_t width, DType features,
                    TiledOp op) {

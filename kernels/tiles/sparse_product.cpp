@@ -1,6 +1,6 @@
 #include <adjoint/kernels/tiles/sparse_product.h>
 #include <adjoint/kernels/tiles/tile_choice.h>
-#include <adjoint/kernels/tiles/tile_sddmm.h>
+#include <adjoint/kernels/tiles/tile_spmm.h>
 
 namespace adj::kernels {
 

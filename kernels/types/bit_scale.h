@@ -1,7 +1,6 @@
 #pragma once
 
 #include <adjoint/core/dtype.h>
-#include <adjoint/kernels/types/bit_range.h>
 
 #include <cmath>
 #include <cstdint>
@@ -9,7 +8,14 @@
 // Rounding of floats to integers of a few bits, identical on every device; shared by bit tensors, packed rows
 // and fake quantization.
 
-namespace adj::kernels {
+namespace adj {
+
+/// Mapping of a float range to 0 … L = 2^bits - 1. `affine`: minmax range including 0, which is exactly
+/// representable; for activations. `symmetric`: -m to m, m the largest absolute value, 0 midway between two
+/// integers; for weights, which one bit maps to -m and m.
+enum class BitRange : uint8_t { affine, symmetric };
+
+namespace kernels {
 
 /// Nearest integer, ties to even, clamped to [0, largest]; 0 for NaN.
 ADJ_HOST_DEVICE inline int held_integer(float x, int largest) {
@@ -46,4 +52,5 @@ ADJ_HOST_DEVICE inline BitScale bit_scale(float least, float largest, BitRange r
   return {scale, rintf(-low / scale)};
 }
 
-}  // namespace adj::kernels
+}  // namespace kernels
+}  // namespace adj

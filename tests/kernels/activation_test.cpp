@@ -1,6 +1,6 @@
 #include "../op_table.h"
 #include "cases.h"
-#include <adjoint/kernels/elementwise/activation.h>
+#include <adjoint/kernels/elementwise/unary.h>
 
 using namespace adj;
 using namespace adj::test;

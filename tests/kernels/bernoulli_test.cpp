@@ -1,5 +1,5 @@
 #include "cases.h"
-#include <adjoint/kernels/elementwise/bernoulli.h>
+#include <adjoint/kernels/elementwise/dropout.h>
 
 using namespace adj;
 using namespace adj::test;

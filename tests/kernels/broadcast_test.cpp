@@ -1,6 +1,6 @@
 #include "../op_table.h"
 #include "cases.h"
-#include <adjoint/kernels/elementwise/broadcast.h>
+#include <adjoint/kernels/elementwise/elementwise.h>
 
 using namespace adj;
 using namespace adj::test;

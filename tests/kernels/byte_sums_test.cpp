@@ -1,6 +1,6 @@
 #include "../structures.h"
 #include "bit_cases.h"
-#include <adjoint/kernels/bits/adjacency_bits.h>
+#include <adjoint/kernels/bits/bit_pack.h>
 #include <adjoint/kernels/bits/byte_sums.h>
 
 #include <set>

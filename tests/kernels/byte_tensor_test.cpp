@@ -1,5 +1,5 @@
 #include "../support.h"
-#include <adjoint/kernels/bits/byte_tensor.h>
+#include <adjoint/kernels/bits/bit_pack.h>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,8 +1,7 @@
 #include "../op_table.h"
 #include "../structures.h"
 #include <adjoint/kernels/aggregate/spmm.h>
-#include <adjoint/kernels/edge/edge_add.h>
-#include <adjoint/kernels/edge/edge_softmax.h>
+#include <adjoint/kernels/edge/edge.h>
 
 using namespace adj;
 using namespace adj::test;

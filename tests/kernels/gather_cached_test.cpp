@@ -1,6 +1,6 @@
 #include "../support.h"
 #include <adjoint/core/pinned.h>
-#include <adjoint/kernels/index/gather_cached.h>
+#include <adjoint/kernels/index/gather.h>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,5 +1,5 @@
 #include "cases.h"
-#include <adjoint/kernels/attention/head_product.h>
+#include <adjoint/kernels/attention/head_dot.h>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,8 +1,6 @@
 #include "../structures.h"
-#include <adjoint/kernels/index/merge.h>
-#include <adjoint/kernels/index/renumber.h>
 #include <adjoint/kernels/index/select.h>
-#include <adjoint/kernels/sparse/find_entries.h>
+#include <adjoint/kernels/sparse/csr.h>
 
 #include <algorithm>
 #include <numeric>

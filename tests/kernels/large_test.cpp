@@ -5,10 +5,9 @@
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/runtime.h>
 #include <adjoint/kernels/aggregate/spmm.h>
-#include <adjoint/kernels/edge/edge_add.h>
-#include <adjoint/kernels/edge/edge_softmax.h>
-#include <adjoint/kernels/elementwise/activation.h>
+#include <adjoint/kernels/edge/edge.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/kernels/elementwise/unary.h>
 #include <adjoint/kernels/index/gather.h>
 #include <adjoint/kernels/reduce/reduce.h>
 #include <adjoint/kernels/update/optimizer.h>

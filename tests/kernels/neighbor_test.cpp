@@ -1,8 +1,7 @@
 #include "../structures.h"
 #include "cases.h"
 #include <adjoint/graph/relation.h>
-#include <adjoint/kernels/aggregate/minmax_backward.h>
-#include <adjoint/kernels/aggregate/minmax_weights.h>
+#include <adjoint/kernels/aggregate/neighbor_backward.h>
 #include <adjoint/kernels/aggregate/neighbor_reduce.h>
 
 #include <map>

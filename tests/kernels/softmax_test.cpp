@@ -1,6 +1,6 @@
 #include "../op_table.h"
 #include "cases.h"
-#include <adjoint/kernels/reduce/softmax.h>
+#include <adjoint/kernels/reduce/reduce.h>
 
 using namespace adj;
 using namespace adj::test;

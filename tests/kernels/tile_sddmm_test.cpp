@@ -1,5 +1,5 @@
 #include "tile_cases.h"
-#include <adjoint/kernels/tiles/tile_sddmm.h>
+#include <adjoint/kernels/tiles/tile_spmm.h>
 
 using namespace adj;
 using namespace adj::test;

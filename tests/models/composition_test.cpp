@@ -4,7 +4,7 @@
 #include "random_models.h"
 #include <adjoint/autograd/segment.h>
 #include <adjoint/graph/self_loops.h>
-#include <adjoint/kernels/elementwise/bernoulli.h>
+#include <adjoint/kernels/elementwise/dropout.h>
 #include <adjoint/models/link.h>
 #include <adjoint/nn/conv/agnn_conv.h>
 #include <adjoint/nn/conv/gat_conv.h>

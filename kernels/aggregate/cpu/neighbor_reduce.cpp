@@ -3,7 +3,6 @@
 // sums, plain and of differences to the row's first term. The pieces of a heavy row write theirs to slots,
 // which are merged in order. Bytes: every entry's row of features and its column, and every result once.
 
-#include <adjoint/kernels/aggregate/cpu/columns.h>
 #include <adjoint/kernels/aggregate/cpu/feature_blocks.h>
 #include <adjoint/kernels/aggregate/neighbor_reduce.h>
 #include <adjoint/kernels/cpu/loops.h>

@@ -1,10 +1,10 @@
 // Row counts and sums over an unsorted list: integers by atomics, weights in fixed point (spmm_coo.cu),
 // bitwise reproducible. Bytes: the list once per pass below, and one atomic of 4 bytes (8 with weights) per
 // entry, in L2.
-
 #include <adjoint/kernels/aggregate/coo_sums.h>
 #include <adjoint/kernels/aggregate/spmm_coo.h>
 #include <adjoint/kernels/cuda/launch.cuh>
+#include <adjoint/kernels/edge/cuda/edge_rows.cuh>
 
 namespace adj::kernels::cuda {
 
@@ -20,6 +20,24 @@ struct DivideByDegree {
   __device__ void operator()(int64_t e) const {
     const T share = T(1) / static_cast<T>(degree[row[e]]);
     y[e] = w == nullptr ? share : share * w[e];
+  }
+};
+
+// Bytes: M x H written, and read if there are weights.
+template <class T>
+struct Mean {
+  EntryPlaces place;
+  const T* w;  // null: ones
+  T* y;
+
+  template <class Team>
+  __device__ void row(const Team& team, const EntryRange& range) const {
+    if (range.row < 0) return;
+    const T share = T(1) / static_cast<T>(max(range.end - range.begin, int64_t{1}));
+    for (int64_t k = range.begin + team.first(); k < range.end; k += team.step()) {
+      const int64_t index = place(k, range.head);
+      y[index] = w == nullptr ? share : share * w[index];
+    }
   }
 };
 
@@ -47,7 +65,7 @@ void coo_mean(const CooMeanArgs& args) {
 }
 
 void coo_gcn_normalize(const CooGcnNormalizeArgs& args) {
-  const Device device = args.device();
+  const Device device = args.a.device();
   const int64_t rows = args.a.rows, entries = args.a.entries() - args.a.loops;
   const bool completes = args.a.loops > 0;
   const int32_t *row = args.a.row.data<int32_t>(), *col = args.a.col.data<int32_t>();
@@ -77,6 +95,14 @@ void coo_gcn_normalize(const CooGcnNormalizeArgs& args) {
     const float d_j = degree[e < entries ? col[e] : e - entries];
     // Two roots instead of one of the product, which may overflow.
     weights[e] = d_i > 0.0f && d_j > 0.0f ? weights[e] / (sqrtf(d_i) * sqrtf(d_j)) : 0.0f;
+  });
+}
+
+void edge_mean(const EdgeMeanArgs& args) {
+  dispatch_float(args.y.dtype(), "edge_mean", [&]<class T>() {
+    const EntryPlaces place(args.a, args.y);
+    map_edge_rows("edge_mean", args.a.csr, place.heads,
+                  Mean<T>{place, data_or_null<T>(args.w), args.y.mutable_data<T>()});
   });
 }
 

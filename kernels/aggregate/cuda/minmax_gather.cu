@@ -6,8 +6,8 @@
 // Bytes: entries x width of winners and of dy (from L1 and L2 if neighbouring rows share columns), 4 per
 // entry, dx once.
 
-#include <adjoint/kernels/aggregate/cuda/minmax_strategies.h>
 #include <adjoint/kernels/aggregate/cuda/neighbor_launch.cuh>
+#include <adjoint/kernels/aggregate/cuda/strategies.h>
 
 namespace adj::kernels::cuda {
 

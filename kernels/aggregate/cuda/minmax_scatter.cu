@@ -8,7 +8,7 @@
 // Bytes: winners and dy once (dy twice, for its maximum), dx once, from memory; per result an atomic of 8
 // bytes, and 24 bytes per element of dx, in L2. Workspace: two slabs of 8 bytes per feature and source.
 
-#include <adjoint/kernels/aggregate/cuda/minmax_strategies.h>
+#include <adjoint/kernels/aggregate/cuda/strategies.h>
 #include <adjoint/kernels/cuda/fixed_point.cuh>
 
 namespace adj::kernels::cuda {

@@ -5,7 +5,7 @@
 // depend on the width and on whether rows are aligned for wide reads, and the shape depends only on those.
 
 #include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
-#include <adjoint/kernels/aggregate/cuda/spmm_strategies.h>
+#include <adjoint/kernels/aggregate/cuda/strategies.h>
 #include <adjoint/kernels/aggregate/spmm.h>
 
 namespace adj::kernels::cuda {

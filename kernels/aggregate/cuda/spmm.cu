@@ -1,7 +1,7 @@
 // Y = act(A X + bias) by the method of plan/spmm_method.h.
 
 #include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
-#include <adjoint/kernels/aggregate/cuda/spmm_strategies.h>
+#include <adjoint/kernels/aggregate/cuda/strategies.h>
 #include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/plan/explain.h>
 #include <adjoint/kernels/plan/spmm_method.h>

@@ -328,7 +328,7 @@ void forward(const SpmmCooArgs& args) {
   auto a = arguments<S, Sum>(args.a, args.values, args.x, args.y);
   a.bias = data_or_null<S>(args.bias);
   a.relu = args.activation == Activation::relu;
-  const Device device = args.device();
+  const Device device = args.x.device();
   a.width % 4 == 0 && aligned_to_16(a.x, static_cast<const S*>(a.y))
       ? scatter<S, Sum, 4, false>("spmm_coo", device, args.a.cols, a)
       : scatter<S, Sum, 1, false>("spmm_coo", device, args.a.cols, a);
@@ -342,7 +342,7 @@ void backward(const SpmmCooBackwardArgs& args) {
   auto a = arguments<S, Sum>(turned, args.values, args.dy, args.dx);
   a.target_x = args.x.data<S>();
   a.dw = args.dw.mutable_data<float>();
-  const Device device = args.device();
+  const Device device = args.x.device();
   const bool aligned = a.width % 4 == 0 && aligned_to_16(a.x, a.target_x, static_cast<const S*>(a.y));
   if (args.dx)
     return aligned ? scatter<S, Sum, 4, true>("spmm_coo_backward", device, turned.cols, a)

@@ -12,7 +12,7 @@
 
 #include <adjoint/kernels/aggregate/cuda/item_walk.cuh>
 #include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
-#include <adjoint/kernels/aggregate/cuda/spmm_strategies.h>
+#include <adjoint/kernels/aggregate/cuda/strategies.h>
 
 #include <bit>
 

@@ -5,7 +5,7 @@
 // warps' order.
 
 #include <adjoint/kernels/aggregate/cuda/spmm_device.cuh>
-#include <adjoint/kernels/aggregate/cuda/spmm_strategies.h>
+#include <adjoint/kernels/aggregate/cuda/strategies.h>
 #include <adjoint/kernels/plan/spmm_method.h>
 
 namespace adj::kernels::cuda {

@@ -1,6 +1,4 @@
-#include <adjoint/kernels/attention/cuda/dot_attention.cuh>
-#include <adjoint/kernels/attention/cuda/gat.cuh>
-#include <adjoint/kernels/attention/cuda/gatv2.cuh>
+#include <adjoint/kernels/attention/cuda/passes.cuh>
 
 namespace adj::kernels::cuda {
 

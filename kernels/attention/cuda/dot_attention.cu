@@ -80,7 +80,7 @@ void backward_with_features(const DotAttentionBackwardArgs& args) {
   edges.g = features.products(args.d_o_attr, 1.0f);
   if (args.o_attr) {
     edges.delta = Tensor::empty_like(args.delta);
-    for_each("dot_attention_backward", args.device().index, args.delta.numel(),
+    for_each("dot_attention_backward", args.a.device().index, args.delta.numel(),
              RowProducts<S>{heads_of(args.attr), args.o_attr.data<S>(), args.d_o_attr.data<S>(),
                             edges.delta.mutable_data<A>()});
   }

@@ -1,4 +1,4 @@
-#include <adjoint/kernels/attention/cuda/gat.cuh>
+#include <adjoint/kernels/attention/cuda/passes.cuh>
 #include <adjoint/kernels/attention/cuda/rest.cuh>
 
 namespace adj::kernels::cuda {

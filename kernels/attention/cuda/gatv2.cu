@@ -172,8 +172,8 @@ LaunchShape over_features(Device device, int64_t blocks, int64_t width, int64_t 
 
 template <class S, class Args>
 Tensor make_logits(const Args& args, const Tensor& row) {
-  Tensor e = Tensor::empty({args.attr.size(0), args.heads()}, dtype_of<Accumulator<S>>(), args.device());
-  launch("gatv2", over(args.device().index, args.a.csr.entries() * args.heads() * 32), logits_kernel<S>,
+  Tensor e = Tensor::empty({args.attr.size(0), args.heads()}, dtype_of<Accumulator<S>>(), args.a.device());
+  launch("gatv2", over(args.a.device().index, args.a.csr.entries() * args.heads() * 32), logits_kernel<S>,
          entries_of(args.a, row), args.a.csr.indices.template data<int32_t>(), messages_of<S>(args),
          e.mutable_data<Accumulator<S>>());
   return e;
@@ -191,8 +191,8 @@ void forward_with_features(const Gatv2Args& args) {
   const DType accumulator = dtype_of<Accumulator<S>>();
   explain_features("gatv2", args);
   const Tensor e = make_logits<S>(args, rows_of_entries(args.a.csr));
-  const Tensor l = Tensor::zeros({args.a.csr.rows, args.heads()}, accumulator, args.device()),
-               r = Tensor::zeros({args.a.csr.cols, args.heads()}, accumulator, args.device());
+  const Tensor l = Tensor::zeros({args.a.csr.rows, args.heads()}, accumulator, args.a.device()),
+               r = Tensor::zeros({args.a.csr.cols, args.heads()}, accumulator, args.a.device());
   run_gat<S>({.a = args.a,
               .l = l,
               .r = r,
@@ -232,7 +232,7 @@ void sum_parts(const Tensor& parts, Tensor& output) {
 template <class S>
 void backward_with_features(const Gatv2BackwardArgs& args) {
   using A = Accumulator<S>;
-  const Device device = args.device();
+  const Device device = args.a.device();
   const Csr& csr = args.a.csr;
   const DType accumulator = dtype_of<A>();
   const int64_t width = args.heads() * args.head_width(), features = heads_of(args.attr);

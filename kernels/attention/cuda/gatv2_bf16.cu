@@ -1,4 +1,4 @@
-#include <adjoint/kernels/attention/cuda/gatv2.cuh>
+#include <adjoint/kernels/attention/cuda/passes.cuh>
 
 namespace adj::kernels::cuda {
 

@@ -4,7 +4,6 @@
 //
 // Bytes: forward reads x once for both vectors; backward reads x once for both vectors' gradients and writes
 // dx once.
-
 #include <adjoint/kernels/attention/head_dot.h>
 #include <adjoint/kernels/cuda/columns.cuh>
 #include <adjoint/kernels/cuda/map.cuh>
@@ -68,7 +67,7 @@ void dot_rows(const HeadDotArgs& args) {
   using A = Accumulator<S>;
   const int64_t heads = args.a.size(0), width = args.a.size(1), products = args.x.size(0) * heads;
   if (products == 0) return;
-  const int device = args.device().index;
+  const int device = args.x.device().index;
   const auto run = [&]<int kLanes>() {
     const int64_t most = int64_t{properties(device).multiprocessors} * 8;
     const int64_t blocks = std::max(std::min<int64_t>(ceil_div(products * kLanes, kBlockThreads), most),
@@ -156,7 +155,7 @@ void vector_gradients(const HeadDotBackwardArgs& args) {
                                             .da = mutable_data_or_null<S>(args.da),
                                             .da2 = mutable_data_or_null<S>(args.da2),
                                             .dbias = mutable_data_or_null<S>(args.dbias)};
-    sum_over_rows<kSums, N>("head_dot_backward", args.device().index, rows, heads * width, body);
+    sum_over_rows<kSums, N>("head_dot_backward", args.x.device().index, rows, heads * width, body);
   };
   const bool aligned = aligned_to_16(args.x.raw_data(), args.d_o ? args.d_o.raw_data() : nullptr);
   dispatch_pack<S>(width, aligned, [&]<int N>() {
@@ -167,6 +166,74 @@ void vector_gradients(const HeadDotBackwardArgs& args) {
     args.a2 ? sum.template operator()<2, N>() : sum.template operator()<1, N>();
   });
 }
+
+// A thread computes one column of y in a few rows and loads each weight once for all of them. The threads of
+// a head read rows of x together. Bytes: x and y once, the weight from L1.
+
+constexpr int kRows = 8;  // per thread
+
+template <class S>
+struct HeadProduct {
+  const S* x;
+  const S* weight;
+  S* y;
+  int64_t rows, groups;    ///< groups: of kRows rows
+  int64_t in, out;         ///< columns per row of x and of y
+  int64_t terms, columns;  ///< per head: the reduction length and columns of y
+  int64_t pitch;           ///< of the weight
+  bool accumulate;
+};
+
+template <int kPack, bool kTurned, class S>
+__global__ void __launch_bounds__(kBlockThreads)
+    head_product_kernel(const __grid_constant__ HeadProduct<S> p) {
+  begin_overlapping();
+  using T = Accumulator<S>;
+  const int64_t index = int64_t{blockIdx.x} * blockDim.x + threadIdx.x, group = index / p.out;
+  if (group >= p.groups) return;
+  const int64_t column = index - group * p.out, head = column / p.columns,
+                head_column = column - head * p.columns;
+  const int64_t first = group * kRows, step = kTurned ? 1 : p.pitch;
+  const S* const weight =
+      p.weight + (kTurned ? head_column * p.pitch + head * p.terms : head * p.columns + head_column);
+  const S* x[kRows];
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) x[i] = p.x + min(first + i, p.rows - 1) * p.in + head * p.terms;
+  T sum[kRows] = {};
+  for (int64_t k = 0; k < p.terms; k += kPack) {
+    Pack<T, kPack> w;
+    if constexpr (kTurned) {
+      w = load_wide<kPack>(weight + k);
+    } else {
+#pragma unroll
+      for (int j = 0; j < kPack; ++j) w[j] = widen(weight[(k + j) * step]);
+    }
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) {
+      const Pack<T, kPack> of_row = load_wide<kPack>(x[i] + k);
+#pragma unroll
+      for (int j = 0; j < kPack; ++j) sum[i] = fma(of_row[j], w[j], sum[i]);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+    if (first + i >= p.rows) break;
+    S* const output = p.y + (first + i) * p.out + column;
+    *output = narrow<S>(p.accumulate ? widen(*output) + sum[i] : sum[i]);
+  }
+}
+
+template <class S>
+struct DiagonalBlocks {
+  int64_t features, pitch, width;
+  const S* product;
+  S* weight;
+
+  __device__ void operator()(int64_t i) const {
+    const int64_t e = i / pitch, column = i - e * pitch, head = column / width;
+    weight[i] = product[(head * features + e) * pitch + column];
+  }
+};
 
 }  // namespace
 
@@ -183,10 +250,48 @@ void head_dot_backward(const HeadDotBackwardArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using A = Accumulator<S>;
     if (args.dx)
-      for_each("head_dot_backward", args.device().index, args.dx.numel(),
+      for_each("head_dot_backward", args.x.device().index, args.dx.numel(),
                Spread<S>{args.a.size(0), args.a.size(1), args.a.data<S>(), data_or_null<S>(args.a2),
                          args.dy.data<A>(), data_or_null<A>(args.dy2), args.dx.mutable_data<S>()});
     if (args.da || args.da2) vector_gradients<S>(args);
+  });
+}
+
+void head_product(const HeadProductArgs& args) {
+  if (args.y.numel() == 0) return;
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    constexpr int kWidest = std::min(kVectorWidth<S>, 4);
+    const int64_t rows = args.x.size(0), in = args.x.size(1), out = args.y.size(1);
+    const HeadProduct<S> p{.x = args.x.data<S>(),
+                           .weight = args.weight.data<S>(),
+                           .y = args.y.mutable_data<S>(),
+                           .rows = rows,
+                           .groups = ceil_div(rows, int64_t{kRows}),
+                           .in = in,
+                           .out = out,
+                           .terms = in / args.heads,
+                           .columns = out / args.heads,
+                           .pitch = args.weight.size(1),
+                           .accumulate = args.accumulate};
+    const auto go = [&](auto kernel) {
+      launch("head_product",
+             overlapping(args.x.device().index, grid(ceil_div(p.groups * out, int64_t{kBlockThreads})),
+                         kBlockThreads),
+             kernel, p);
+    };
+    if (p.terms % kWidest == 0 && aligned_to_16(p.x, p.weight))
+      args.turned ? go(head_product_kernel<kWidest, true, S>) : go(head_product_kernel<kWidest, false, S>);
+    else
+      args.turned ? go(head_product_kernel<1, true, S>) : go(head_product_kernel<1, false, S>);
+  });
+}
+
+void diagonal_blocks(const DiagonalBlocksArgs& args) {
+  const int64_t pitch = args.weight.size(1);
+  dispatch_features(args.weight.dtype(), [&]<class S>() {
+    for_each("diagonal_blocks", args.weight.device().index, args.weight.numel(),
+             DiagonalBlocks<S>{args.weight.size(0), pitch, pitch / args.heads, args.product.data<S>(),
+                               args.weight.mutable_data<S>()});
   });
 }
 

@@ -465,21 +465,21 @@ void backward(const GatBackwardArgs& args) {
 }  // namespace
 
 void dot_attention_over_tiles(const DotAttentionArgs& args) {
-  check_device("dot_attention", args.device());
+  check_device("dot_attention", args.a.device());
   if (args.a.csr.rows == 0) return;
   args.q.dtype() == DType::bf16 ? forward<bfloat16>(args) : forward<float>(args);
 }
 void dot_attention_backward_over_tiles(const DotAttentionBackwardArgs& args) {
-  check_device("dot_attention_backward", args.device());
+  check_device("dot_attention_backward", args.a.device());
   args.q.dtype() == DType::bf16 ? backward<bfloat16>(args) : backward<float>(args);
 }
 void gat_over_tiles(const GatArgs& args) {
-  check_device("gat", args.device());
+  check_device("gat", args.a.device());
   if (args.a.csr.rows == 0) return;
   args.x.dtype() == DType::bf16 ? forward<bfloat16>(args) : forward<float>(args);
 }
 void gat_backward_over_tiles(const GatBackwardArgs& args) {
-  check_device("gat_backward", args.device());
+  check_device("gat_backward", args.a.device());
   args.x.dtype() == DType::bf16 ? backward<bfloat16>(args) : backward<float>(args);
 }
 

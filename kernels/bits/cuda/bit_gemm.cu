@@ -1,7 +1,6 @@
 // Products of bit tensors: by Hopper's tensor cores (bit_product.sm_90a.cu), on other GPUs by popcount, one
 // thread per number.
 
-#include <adjoint/kernels/bits/cuda/bit_pack.h>
 #include <adjoint/kernels/bits/cuda/bit_product.h>
 #include <adjoint/kernels/cuda/launch.cuh>
 
@@ -78,7 +77,7 @@ __global__ void __launch_bounds__(256)
 template <class Y>
 void run(const BitGemmArgs& args) {
   launch("bit_gemm",
-         overlapping(args.device().index,
+         overlapping(args.a.device().index,
                      grid(ceil_div(args.a.outer, int64_t{kTile}) * ceil_div(args.b.outer, int64_t{kTile})),
                      kTile * kTile),
          count_bits<Y>, BitOperand(args.a), BitOperand(args.b), BitResult::numbers_of(args.bias),
@@ -101,7 +100,7 @@ void requantized_product(const BitTensor& a, const BitTensor& b, const BitResult
 
 void bit_gemm(const BitGemmArgs& args) {
   if (args.y.numel() == 0) return;
-  if (has_bit_products(args.device()) && !args.by_counts) return bit_product(args);
+  if (has_bit_products(args.a.device()) && !args.by_counts) return bit_product(args);
   args.y.dtype() == DType::i32 ? run<int32_t>(args) : run<float>(args);
 }
 

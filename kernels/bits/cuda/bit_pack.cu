@@ -3,11 +3,12 @@
 // accesses to both the matrix and the planes are coalesced.
 //
 // Bytes: x once, planes once.
-
 #include <adjoint/core/cuda/beside.cuh>
 #include <adjoint/kernels/bits/bit_operands.h>
-#include <adjoint/kernels/bits/cuda/bit_pack.h>
+#include <adjoint/kernels/bits/bit_pack.h>
+#include <adjoint/kernels/bits/cuda/bit_product.h>
 #include <adjoint/kernels/cuda/launch.cuh>
+#include <adjoint/kernels/types/bit_scale.h>
 
 #include <algorithm>
 
@@ -129,6 +130,53 @@ __global__ void __launch_bounds__(kThreads) pack_columns(const float* x, Packed 
   }
 }
 
+// One block per tile of 128 rows scans its steps in turn: planes are read once.
+__global__ void __launch_bounds__(kThreads)
+    find_steps(BitOperand operand, int steps, int32_t* counts, int32_t* list) {
+  begin_overlapping();
+  constexpr int64_t kTileBytes = BitSteps::kRows * BitTensor::kRowBytes;
+  const int64_t first = blockIdx.x * kTileBytes, last = min(operand.step_bytes, first + kTileBytes);
+  int count = 0;
+  for (int step = 0; step < steps; ++step) {
+    uint32_t any = 0;
+    for (int p = 0; p < operand.bits; ++p) {
+      const uint8_t* plane = operand.planes + p * operand.plane_bytes + step * operand.step_bytes;
+      for (int64_t b = first + int64_t{threadIdx.x} * 16; b < last; b += kThreads * 16) {
+        const uint4 x = *reinterpret_cast<const uint4*>(plane + b);
+        any |= x.x | x.y | x.z | x.w;
+      }
+    }
+    if (__syncthreads_or(any != 0)) {
+      if (threadIdx.x == 0) list[int64_t{blockIdx.x} * steps + count] = step;
+      ++count;
+    }
+  }
+  if (threadIdx.x == 0) counts[blockIdx.x] = count;
+}
+
+// One warp per row sets its entries' bits by atomic OR, deterministic in any order. Bytes: the planes, which
+// are cleared first, and the structure.
+__global__ void __launch_bounds__(kThreads)
+    set_bits(const int64_t* offsets, const int32_t* indices, int64_t rows, int64_t step_bytes,
+             uint8_t* planes, int32_t* sums, int32_t* repeats) {
+  begin_overlapping();
+  const int64_t row = (int64_t{blockIdx.x} * kThreads + threadIdx.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  if (row >= rows) return;
+  const int64_t begin = offsets[row], end = offsets[row + 1];
+  int sum = 0;
+  for (int64_t e = begin + lane; e < end; e += 32) {
+    const int column = indices[e];
+    const uint32_t bit = 1u << column % 32;
+    auto* const word = reinterpret_cast<uint32_t*>(planes + bit_place(step_bytes, row, column / 32 * 32));
+    sum += (atomicOr(word, bit) & bit) == 0;
+  }
+  sum = __reduce_add_sync(0xffffffffu, sum);
+  if (lane > 0) return;
+  sums[row] = sum;
+  if (sum < end - begin) atomicAdd(repeats, static_cast<int>(end - begin) - sum);
+}
+
 }  // namespace
 
 void clear_bits(BitTensor& bits, bool planes) {
@@ -164,7 +212,7 @@ void expand_bits(const ExpandBitsArgs& args) {
 
 void pack_bits(const PackBitsArgs& args) {
   BitTensor& output = args.output;
-  const int device = args.device().index;
+  const int device = args.x.device().index;
   clear_bits(output, false);
   const Packed packed{.planes = output.planes.mutable_data<uint8_t>(),
                       .plane_bytes = output.plane_bytes(),
@@ -190,11 +238,66 @@ void unpack_bits(const UnpackBitsArgs& args) {
   const bool rows = args.along == PackedAlong::rows;
   const int64_t inner = args.input.inner;
   float* x = args.x.mutable_data<float>();
-  for_each("unpack_bits", args.device().index, inner * source.outer, [=] __device__(int64_t index) {
+  for_each("unpack_bits", args.x.device().index, inner * source.outer, [=] __device__(int64_t index) {
     const int64_t o = rows ? index / inner : index % source.outer,
                   k = rows ? index % inner : index / source.outer;
     const int q = source.integer(bit_place(source.step_bytes, o, k), k);
     x[index] = source.scale.at(o) * (static_cast<float>(q) - source.zero.at(o));
+  });
+}
+
+void find_bit_steps(const FindBitStepsArgs& args) {
+  if (args.output.counts.numel() == 0) return;
+  launch("find_bit_steps", overlapping(args.device().index, grid(args.output.counts.numel()), kThreads),
+         find_steps, BitOperand(args.input), static_cast<int>(args.input.steps()),
+         args.output.counts.mutable_data<int32_t>(), args.output.list.mutable_data<int32_t>());
+}
+
+void adjacency_bits(const AdjacencyBitsArgs& args) {
+  const Csr& a = args.a;
+  clear_bits(args.output, true);
+  args.repeats.zero_();
+  if (a.rows == 0) return;
+  launch("adjacency_bits", overlapping(a.device().index, blocks_for(a.rows * 32), kThreads), set_bits,
+         a.offsets.data<int64_t>(), a.indices.data<int32_t>(), a.rows, args.output.step_bytes(),
+         args.output.planes.mutable_data<uint8_t>(), args.output.sums.mutable_data<int32_t>(),
+         args.repeats.mutable_data<int32_t>());
+}
+
+// Numbers to byte rows and back. One thread per byte or number. Bytes: both sides once, some 100 KB per
+// batch, so the launch dominates.
+
+void pack_bytes(const PackBytesArgs& args) {
+  ByteTensor& output = args.output;
+  const ByteRows rows(output);
+  const float *x = args.x.data<float>(), *scale = output.scale.data<float>(),
+              *zero = output.zero.data<float>();
+  const int largest = output.largest();
+  uint8_t* bytes = output.bytes.mutable_data<uint8_t>();
+  for_each("pack_bytes", args.x.device().index, rows.used(), [=] __device__(int64_t i) {
+    bytes[rows.place(i)] = rows.joined(i, [&](int64_t row, int64_t column) {
+      return quantized(x[row * rows.width + column], *scale, *zero, largest);
+    });
+  });
+}
+
+void unpack_bytes(const UnpackBytesArgs& args) {
+  const ByteRows x(args.x);
+  const uint8_t* bytes = args.x.bytes.data<uint8_t>();
+  const float *scale = args.x.scale.data<float>(), *zero = args.x.zero.data<float>();
+  float* y = args.y.mutable_data<float>();
+  for_each("unpack_bytes", args.x.device().index, args.y.numel(), [=] __device__(int64_t i) {
+    y[i] = byte_value(x.at(bytes, i / x.width, i % x.width), *scale, *zero);
+  });
+}
+
+void repack_bytes(const RepackBytesArgs& args) {
+  const ByteRows x(args.x), output(args.output);
+  const uint8_t* input = args.x.bytes.data<uint8_t>();
+  uint8_t* bytes = args.output.bytes.mutable_data<uint8_t>();
+  for_each("repack_bytes", args.x.device().index, output.used(), [=] __device__(int64_t i) {
+    bytes[output.place(i)] =
+        output.joined(i, [&](int64_t row, int64_t column) { return x.at(input, row, column); });
   });
 }
 

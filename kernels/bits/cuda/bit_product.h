@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/kernels/bits/bit_operands.h>
+#include <adjoint/kernels/bits/bit_pack.h>
 
 namespace adj::kernels::cuda {
 
@@ -11,5 +12,9 @@ bool has_bit_products(Device device);
 void bit_product(const BitGemmArgs& args);
 void bit_product(const BitTensor& a, const BitTensor& b, const BitSteps* steps, bool share_steps,
                  const BitResult& result);
+
+/// Zeros the sums, and optionally the planes, in one launch that overlaps with others and that a kernel may
+/// run beside (core/cuda/beside.cuh).
+void clear_bits(BitTensor& bits, bool planes);
 
 }  // namespace adj::kernels::cuda

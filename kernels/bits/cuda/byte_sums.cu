@@ -11,7 +11,7 @@
 #include <adjoint/core/cuda/beside.cuh>
 #include <adjoint/kernels/bits/bit_operands.h>
 #include <adjoint/kernels/bits/byte_sums.h>
-#include <adjoint/kernels/bits/cuda/bit_pack.h>
+#include <adjoint/kernels/bits/cuda/bit_product.h>
 #include <adjoint/kernels/bits/cuda/requantize.cuh>
 #include <adjoint/kernels/cuda/launch.cuh>
 
@@ -320,7 +320,7 @@ void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
   if (output.inner == 0) clear_bits(output, false);
   if (output.outer == 0 || output.inner == 0) return;
   const int64_t long_rows = args.order.long_rows;
-  const Device device = args.device();
+  const Device device = args.x.device();
   const Arguments a{.indices = args.a.indices.data<int32_t>(),
                     .order = reinterpret_cast<const RowOrder::Row*>(args.order.rows.data<int32_t>()),
                     .long_rows = long_rows,

@@ -8,8 +8,7 @@
 #include <adjoint/core/allocator.h>
 #include <adjoint/kernels/cuda/map.cuh>
 #include <adjoint/kernels/dense/cuda/cublas_lt.h>
-#include <adjoint/kernels/dense/cuda/small_product.h>
-#include <adjoint/kernels/dense/cuda/split_product.h>
+#include <adjoint/kernels/dense/cuda/float32_products.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/reduce/reduce.h>

@@ -6,7 +6,7 @@
 // on an H200, where cuBLASLt makes two, 10 to 15 µs.
 
 #include <adjoint/kernels/cuda/reduction.cuh>
-#include <adjoint/kernels/dense/cuda/small_product.h>
+#include <adjoint/kernels/dense/cuda/float32_products.h>
 
 namespace adj::kernels::cuda {
 

@@ -1,4 +1,4 @@
-// Float32 products on Hopper's tensor cores (split_product.h). A block computes tiles of 128 x kN of C in
+// Float32 products on Hopper's tensor cores (float32_products.h). A block computes tiles of 128 x kN of C in
 // turn, in chunks of 64 along K. Half of its threads (readers) load chunks of both operands, split them and
 // write the parts to shared memory; the other half (multipliers) issue the tensor-core products and
 // accumulate. Two chunks are in shared memory, a third is in flight. Operands keep their global-memory layout
@@ -13,7 +13,7 @@
 // sharing of the last tiles (Osama et al. 2023), whose gain the next kernel fills anyway.
 #include <adjoint/core/allocator.h>
 #include <adjoint/kernels/cuda/map.cuh>
-#include <adjoint/kernels/dense/cuda/split_product.h>
+#include <adjoint/kernels/dense/cuda/float32_products.h>
 #include <adjoint/kernels/dense/cuda/tensor_core.cuh>
 #include <adjoint/kernels/reduce/reduce.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/kernels/cpu/vector_math.h>
-#include <adjoint/kernels/elementwise/activation.h>
+#include <adjoint/kernels/elementwise/unary.h>
 
 namespace adj::kernels::cpu {
 

@@ -1,5 +1,6 @@
 #include <adjoint/kernels/cpu/loops.h>
 #include <adjoint/kernels/cpu/vector_math.h>
+#include <adjoint/kernels/elementwise/cpu/activation_functions.h>
 #include <adjoint/kernels/elementwise/unary.h>
 
 namespace adj::kernels::cpu {
@@ -24,6 +25,10 @@ inline W function_of(W x) {
   } else {
     return W{1} / x;
   }
+}
+
+constexpr int64_t grain_of(Activation activation) {
+  return activation == Activation::elu || activation == Activation::gelu ? kCostlyGrain : kGrain;
 }
 
 }  // namespace
@@ -56,6 +61,35 @@ void affine(const AffineArgs& args) {
     const auto scale = static_cast<Accumulator<T>>(args.scale),
                shift = static_cast<Accumulator<T>>(args.shift);
     map(args.x.numel(), args.y.mutable_data<T>(), [=](int64_t i) { return scale * widen(in[i]) + shift; });
+  });
+}
+
+void activate(const ActivateArgs& args) {
+  const Activation activation = args.activation;
+  const float slope = args.slope;
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    dispatch_activation(activation, [&]<Activation A>() {
+      const S* in = args.x.data<S>();
+      const Accumulator<S> s = slope;
+      map(
+          args.x.numel(), args.y.mutable_data<S>(), [=](int64_t i) { return activated<A>(widen(in[i]), s); },
+          grain_of(A));
+    });
+  });
+}
+
+void activate_backward(const ActivateBackwardArgs& args) {
+  const Activation activation = args.activation;
+  const float slope = args.slope;
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    dispatch_activation(activation, [&]<Activation A>() {
+      const S* in = args.x.data<S>();
+      const S* grad = args.dy.data<S>();
+      const Accumulator<S> s = slope;
+      map(
+          args.x.numel(), args.dx.mutable_data<S>(),
+          [=](int64_t i) { return widen(grad[i]) * activation_slope<A>(widen(in[i]), s); }, grain_of(A));
+    });
   });
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/kernels/elementwise/activation.h>
+#include <adjoint/kernels/elementwise/unary.h>
 
 namespace adj::kernels::cuda {
 

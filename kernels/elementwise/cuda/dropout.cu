@@ -64,4 +64,13 @@ void dropout_backward(const DropoutBackwardArgs& args) {
   run<true>("dropout_backward", args, &args.dy, args.dx);
 }
 
+// One pass: p read, one byte written per element. Nothing is saved.
+void bernoulli(const BernoulliArgs& args) {
+  const float* p = args.p.data<float>();
+  uint8_t* y = args.y.mutable_data<uint8_t>();
+  const RandomKey key = args.key;
+  for_each("bernoulli", args.y.device().index, args.p.numel(),
+           [=] __device__(int64_t i) { y[i] = bernoulli_of(p[i], key.seed, stream_of(key), i); });
+}
+
 }  // namespace adj::kernels::cuda

@@ -63,7 +63,7 @@ void pack_rows(const PackRowsArgs& args) {
   const PackedOperand output(args.output);
   const float* x = args.x.data<float>();
   uint8_t* bytes = args.output.bytes.mutable_data<uint8_t>();
-  for_each("pack_rows", args.device().index, groups, [=] __device__(int64_t index) {
+  for_each("pack_rows", args.x.device().index, groups, [=] __device__(int64_t index) {
     const int64_t row = index / in_row, column = (index - row * in_row) * kEight;
     uint64_t eight = 0;
 #pragma unroll
@@ -83,7 +83,7 @@ void unpack_rows(const UnpackRowsArgs& args) {
   dispatch_features(args.y.dtype(), [&]<class S>() {
     S* y = args.y.mutable_data<S>();
     for_each(
-        "unpack_rows", args.device().index, groups,
+        "unpack_rows", args.y.device().index, groups,
         Unpack<S>{in_row, PackedOperand(args.input), args.first, DropoutMask{args.key, args.rule.threshold},
                   Accumulator<S>{args.rule.scale}, args.input.cols % kEight == 0 && aligned_to_16(y), y});
   });

@@ -1,5 +1,6 @@
 // One pass: forward reads x and writes y; backward reads dy and the saved tensor and writes dx.
 #include <adjoint/kernels/cuda/map.cuh>
+#include <adjoint/kernels/elementwise/cuda/activation_functions.cuh>
 #include <adjoint/kernels/elementwise/unary.h>
 
 namespace adj::kernels::cuda {
@@ -39,6 +40,18 @@ struct Affine {
   __device__ W operator()(W x) const { return scale * x + shift; }
 };
 
+template <Activation A, class T>
+struct Activate {
+  T slope;
+  __device__ T operator()(T x) const { return activated<A>(x, slope); }
+};
+
+template <Activation A, class T>
+struct ActivateBackward {
+  T slope;
+  __device__ T operator()(T x, T dy) const { return dy * activation_slope<A>(x, slope); }
+};
+
 }  // namespace
 
 void unary(const UnaryArgs& args) {
@@ -64,6 +77,27 @@ void affine(const AffineArgs& args) {
     const Affine<Accumulator<T>> f{static_cast<Accumulator<T>>(args.scale),
                                    static_cast<Accumulator<T>>(args.shift)};
     map("affine", args.x.device().index, args.x.numel(), f, args.y.mutable_data<T>(), args.x.data<T>());
+  });
+}
+
+void activate(const ActivateArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Accumulator<S>;
+    dispatch_activation(args.activation, [&]<Activation A>() {
+      map("activate", args.x.device().index, args.x.numel(), Activate<A, T>{static_cast<T>(args.slope)},
+          args.y.mutable_data<S>(), args.x.data<S>());
+    });
+  });
+}
+
+void activate_backward(const ActivateBackwardArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Accumulator<S>;
+    dispatch_activation(args.activation, [&]<Activation A>() {
+      map("activate_backward", args.x.device().index, args.x.numel(),
+          ActivateBackward<A, T>{static_cast<T>(args.slope)}, args.dx.mutable_data<S>(), args.x.data<S>(),
+          args.dy.data<S>());
+    });
   });
 }
 

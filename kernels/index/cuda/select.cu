@@ -1,8 +1,8 @@
 // Flags are int32, so that their in-place prefix sum directly gives the output position of each matching
 // element: 4 bytes written per element, 4 read and written, then 12 read, to repeat the test, and at most 4
 // written. Temporaries: that sum, and CUB's own.
-
 #include <adjoint/kernels/cuda/cub.cuh>
+#include <adjoint/kernels/cuda/launch.cuh>
 #include <adjoint/kernels/index/select.h>
 
 namespace adj::kernels::cuda {
@@ -24,6 +24,26 @@ __device__ bool passes(PairTest test, const int32_t* a, const int32_t* b, int64_
   }
   return false;
 }
+
+// One thread sums one column of one run, in order: runs of a graph's parallel edges are short, and adjacent
+// threads read adjacent columns.
+
+template <class T>
+struct MergeRuns {
+  bool mean;
+  int64_t runs, entries, width;
+  const T* x;
+  const int32_t *order, *starts;
+  T* y;
+
+  __device__ void operator()(int64_t i) const {
+    const int64_t r = i / width, f = i - r * width;
+    const int64_t first = starts[r], last = r + 1 < runs ? starts[r + 1] : entries;
+    double sum = 0.0;
+    for (int64_t k = first; k < last; ++k) sum += static_cast<double>(x[order[k] * width + f]);
+    y[i] = static_cast<T>(mean ? sum / static_cast<double>(last - first) : sum);
+  }
+};
 
 }  // namespace
 
@@ -78,6 +98,44 @@ void first_outside(const FirstOutsideArgs& args) {
   auto* out = static_cast<long long*>(args.position.raw_mutable_data());
   args.index.dtype() == DType::i32 ? find_outside<int32_t>(args.index, args.limit, out)
                                    : find_outside<int64_t>(args.index, args.limit, out);
+}
+
+// Integer atomic minima are deterministic in any thread order.
+void renumber(const RenumberArgs& args) {
+  const int64_t n = args.index.numel();
+  const int device = args.index.device().index;
+  auto* number = static_cast<uint32_t*>(args.number.raw_mutable_data());
+  auto* repeated = static_cast<long long*>(args.repeated.raw_mutable_data());
+  const int32_t* index = args.index.data<int32_t>();
+  // As unsigned, -1 is larger than every number.
+  for_each("renumber", device, args.number.numel(), [=] __device__(int64_t i) { number[i] = 0xffffffffu; });
+  args.repeated.fill_(static_cast<double>(n));
+  for_each("renumber", device, n, [=] __device__(int64_t k) {
+    if (index[k] >= 0) atomicMin(number + index[k], static_cast<uint32_t>(k));
+  });
+  for_each("renumber", device, n, [=] __device__(int64_t k) {
+    if (index[k] >= 0 && number[index[k]] != static_cast<uint32_t>(k))
+      atomicMin(repeated, static_cast<long long>(k));
+  });
+}
+
+void order_pairs(const OrderPairsArgs& args) {
+  const int32_t *a = args.a.data<int32_t>(), *b = args.b.data<int32_t>();
+  int32_t *low = args.low.mutable_data<int32_t>(), *high = args.high.mutable_data<int32_t>();
+  for_each("order_pairs", args.a.device().index, args.a.numel(), [=] __device__(int64_t k) {
+    const int32_t first = a[k], second = b[k];
+    low[k] = min(first, second);
+    high[k] = max(first, second);
+  });
+}
+
+void merge_runs(const MergeRunsArgs& args) {
+  dispatch_float(args.x.dtype(), "merge_runs", [&]<class T>() {
+    for_each(
+        "merge_runs", args.x.device().index, args.y.numel(),
+        MergeRuns<T>{args.mean, args.starts.numel(), args.order.numel(), args.x.size(1), args.x.data<T>(),
+                     args.order.data<int32_t>(), args.starts.data<int32_t>(), args.y.mutable_data<T>()});
+  });
 }
 
 }  // namespace adj::kernels::cuda

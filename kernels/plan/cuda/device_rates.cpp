@@ -1,5 +1,5 @@
 #include <adjoint/core/cuda/stream.h>
-#include <adjoint/kernels/plan/device_rates.h>
+#include <adjoint/kernels/plan/tile_cost.h>
 
 namespace adj::kernels::cuda {
 

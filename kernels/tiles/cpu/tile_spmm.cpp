@@ -1,5 +1,4 @@
 // Reference for a GPU's tensor cores: plain loops with the same roundings, not optimized.
-
 #include <adjoint/kernels/cpu/loops.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
@@ -138,5 +137,7 @@ void tile_values(const TileValuesArgs& args) {
 void tile_spmm(const TileSpmmArgs& args) {
   args.x.dtype() == DType::bf16 ? spmm_rows<bfloat16>(args) : spmm_rows<float>(args);
 }
+
+void tile_sddmm(const TileSddmmArgs& args) { sddmm({.a = args.a, .y = args.y, .x = args.x, .dw = args.dw}); }
 
 }  // namespace adj::kernels::cpu

@@ -1,4 +1,4 @@
-// SDDMM over a cut (tile_sddmm.h): features become operands, tensor cores compute the tiles (tile_dots.h),
+// SDDMM over a cut (tile_spmm.h): features become operands, tensor cores compute the tiles (tile_dots.h),
 // and a pass over the rest's rows with spmm's walk (item_walk.cuh) the other entries: a group of lanes holds
 // its row's features in registers and gathers the others'; a dot product is summed per lane over its
 // features, then by a tree over lanes. It fills the SMs that the tiles leave free. Nothing is saved.
@@ -11,7 +11,6 @@
 #include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
 #include <adjoint/kernels/tiles/cuda/tile_dots.h>
 #include <adjoint/kernels/tiles/cuda/widened.cuh>
-#include <adjoint/kernels/tiles/tile_sddmm.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
 namespace adj::kernels::cuda {

@@ -5,10 +5,9 @@
 // Gather: each source loops over its out-edges and sums what it won, a vector at a time; parallel edges are
 // skipped. Bytes: a row of winners and one of gradients for every entry. With weighted terms an edge takes
 // what it won itself, times its weight.
-
 #include <adjoint/kernels/aggregate/ascending_rows.h>
-#include <adjoint/kernels/aggregate/cpu/columns.h>
-#include <adjoint/kernels/aggregate/minmax_backward.h>
+#include <adjoint/kernels/aggregate/cpu/feature_blocks.h>
+#include <adjoint/kernels/aggregate/neighbor_backward.h>
 #include <adjoint/kernels/cpu/loops.h>
 #include <adjoint/kernels/sparse/cpu/row_chunks.h>
 
@@ -138,6 +137,81 @@ void neighbor_minmax_backward(const NeighborMinmaxBackwardArgs& args) {
   dispatch_features(args.dx.dtype(), [&]<class S>() {
     if (args.weight) return gather<S, true>(args);
     args.transposed != nullptr ? gather<S, false>(args) : scatter<S>(args);
+  });
+}
+
+// Bytes: per edge a row of winners, one of gradients and one of features, most of which belong to other
+// edges.
+void minmax_weight_gradient(const MinmaxWeightGradientArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Accumulator<S>;
+    const int64_t width = args.x.size(1);
+    const int32_t *row = args.a.row.data<int32_t>(), *col = args.a.col.data<int32_t>();
+    const int32_t* winner = args.winner.data<int32_t>();
+    const S *dy = args.dy.data<S>(), *x = args.x.data<S>();
+    T* dw = args.dw.mutable_data<T>();
+    for_rows(args.a.entries(), width, [=](int64_t e) {
+      const int32_t* won = winner + row[e] * width;
+      const S *dy_row = dy + row[e] * width, *x_row = x + col[e] * width;
+      const auto mine = static_cast<int32_t>(e);
+      dw[e] = sum_of<T>(
+          width, [=](int64_t f) { return won[f] == mine ? widen(dy_row[f]) * widen(x_row[f]) : T{0}; });
+    });
+  });
+}
+
+// Elementwise. Bytes: the operands of the terms, once.
+void moment_terms(const MomentTermsArgs& args) {
+  const ReductionSet set("moment_terms", args.reduce);
+  dispatch_features(args.dy.dtype(), [&]<class S>() {
+    using T = Accumulator<S>;
+    const int64_t width = args.dy.size(1) / set.count, out = args.terms.size(1);
+    const int64_t* offsets = args.a.offsets.data<int64_t>();
+    const S* dy = args.dy.data<S>();
+    const S* y = set.has(Reduce::std) ? args.y.data<S>() : nullptr;
+    const T* mean = set.has_spread() ? args.mean.data<T>() : nullptr;
+    T* terms = args.terms.mutable_data<T>();
+    for_rows(args.a.rows, width * set.count, [=](int64_t i) {
+      const int64_t length = offsets[i + 1] - offsets[i];
+      const T share = length > 0 ? T(1) / static_cast<T>(length) : T(0);
+      const auto part = [&](const S* matrix, Reduce reduce) {
+        return set.has(reduce) ? matrix + (i * set.count + set[reduce]) * width : nullptr;
+      };
+      const S *of_sum = part(dy, Reduce::sum), *of_mean = part(dy, Reduce::mean),
+              *of_var = part(dy, Reduce::var), *of_std = part(dy, Reduce::std);
+      const S* deviation = part(y, Reduce::std);
+      T* p = terms + i * out;
+      for (int64_t f = 0; f < width; ++f) {
+        T first = 0, second = 0;
+        if (of_sum != nullptr && length > 0) first += widen(of_sum[f]);
+        if (of_mean != nullptr) first += share * widen(of_mean[f]);
+        if (of_var != nullptr) second += 2 * share * widen(of_var[f]);
+        if (of_std != nullptr) {
+          const T root = widen(deviation[f]);
+          if (root != T(0)) second += share * widen(of_std[f]) / root;
+        }
+        if (mean != nullptr) {
+          first -= second * mean[i * width + f];
+          p[width + f] = second;
+        }
+        p[f] = first;
+      }
+    });
+  });
+}
+
+void moments_gradient(const MomentsGradientArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    const int64_t width = args.x.size(1);
+    const S* x = args.x.data<S>();
+    const Accumulator<S>* sums = args.sums.data<Accumulator<S>>();
+    S* dx = args.dx.mutable_data<S>();
+    for_rows(args.x.size(0), width, [=](int64_t j) {
+      const Accumulator<S>* sum = sums + j * 2 * width;
+#pragma omp simd
+      for (int64_t f = 0; f < width; ++f)
+        dx[j * width + f] = narrow<S>(sum[f] + widen(x[j * width + f]) * sum[width + f]);
+    });
   });
 }
 

@@ -16,6 +16,47 @@ inline void check_terms(std::string_view op, std::string_view name, const Tensor
 
 }  // namespace detail
 
+// Edge quantities are [M] or, for H heads, [M, H] by edge number: entry k of `a` is edge order[k], or k
+// without an order. `a.values` is not read.
+
+/// y = exp(e_ij - m_i) / Σ_j exp(e_ij - m_i) with m_i the largest logit into target i: the softmax over each
+/// row of `a`, per head (GAT eq. 3, Veličković et al. 2018). `e` in float32, float64 or bfloat16, `y` float32
+/// for bfloat16 logits. A logit of -inf gives 0; NaN propagates to its whole row, and a row of only -inf is
+/// NaN. In-place (`y` is `e`) is allowed for equal dtypes. The order of each row's sum depends only on the
+/// structure and H.
+struct EdgeSoftmaxArgs {
+  const CsrMatrix& a;
+  const Tensor& e;
+  Tensor& y;
+
+  void check(std::string_view op) const {
+    check_float(op, "e", e);
+    check_matrix(op, {a.csr, {}, a.order}, e.dtype());
+    check_entries(op, "e", a, e, e.dtype());
+    check_tensor(op, "y", y, e.shape(), accumulator_dtype(e.dtype()), a.device());
+  }
+};
+ADJ_KERNEL(edge_softmax, EdgeSoftmaxArgs)  ///< Softmax over the edges into each target.
+
+/// de = y (dy - Σ_j y dy), the sum over each row of `a`, per head; `y` is the forward output. `de` has the
+/// dtype of e, `dy` the dtype of y. `de` may be `dy` for equal dtypes.
+struct EdgeSoftmaxBackwardArgs {
+  const CsrMatrix& a;
+  const Tensor& y;
+  const Tensor& dy;
+  Tensor& de;
+
+  void check(std::string_view op) const {
+    check_float(op, "de", de);
+    const DType dtype = accumulator_dtype(de.dtype());
+    check_matrix(op, {a.csr, {}, a.order}, dtype);
+    check_entries(op, "y", a, y, dtype);
+    check_like(op, "dy", dy, y);
+    check_tensor(op, "de", de, y.shape(), de.dtype(), a.device());
+  }
+};
+ADJ_KERNEL(edge_softmax_backward, EdgeSoftmaxBackwardArgs)  ///< Gradient of edge_softmax.
+
 /// e_ij = l_i + r_j: the target's plus the source's term for every entry (i, j) of `a`, per head. `l` [rows]
 /// or [rows, H], `r` [cols] or [cols, H], in float32, float64 or bfloat16, `e` [M] or [M, H] by edge number
 /// (entry k is edge order[k], or k), float32 for bfloat16 terms. `a.values` is not read.
