@@ -1,60 +1,27 @@
 """`predict --attention` and `--embeddings FILE.npy`, recomputed by loops over edges in numpy from the checkpoints' weights."""
 
-import csv
-import os
-import subprocess
-import tempfile
+from programs import datasets_in, h5py, np, packed, parts_of, refused, rows, run, write_graph
 
-import h5py
-import numpy as np
-
-BIN = os.environ["ADJOINT_BIN_DIR"]
 NODES, EDGES, WIDTH = 60, 240, 5
 rng = np.random.default_rng(3)
 
 
-def run(program, *options, status=0):
-    ran = subprocess.run([os.path.join(BIN, program), *map(str, options)], capture_output=True, text=True)
-    assert ran.returncode == status, (program, options, ran.returncode, ran.stdout, ran.stderr)
-    return ran.stdout + ran.stderr
-
-
-def rows(path):
-    with open(path, newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def weights_of(checkpoint):
-    with h5py.File(checkpoint) as f:
-        tensors = {}
-        f["tensors"].visititems(lambda name, item: tensors.update({name: item[...]}) if isinstance(item, h5py.Dataset) else None)
+    tensors = datasets_in(checkpoint, "tensors")
     prefix = "best." if any(name.startswith("best.") for name in tensors) else "model."
     return {name[len(prefix):]: value.astype(np.float64) for name, value in tensors.items() if name.startswith(prefix)}
 
 
-def write(path, attributes=False, order=None):
-    """The graph; with `order` its nodes renumbered, as reorder does."""
-    with h5py.File(path, "w") as f:
-        f.attrs.update({"format": "adjoint.graph", "version": 1, "name": "a", "num_nodes": NODES, "num_classes": 3, "task": "node_class"})
-        f["edges/src"], f["edges/dst"], f["nodes/x"], f["nodes/y"] = src, dst, x, np.arange(NODES) % 3
-        if attributes:
-            f["edges/attr"] = attr
-        split = np.random.default_rng(1).permutation(NODES)
-        f["splits/train"], f["splits/val"], f["splits/test"] = split[:30], split[30:45], split[45:]
-        texts = [name.encode() for name in names]
-        f["nodes/name"] = np.frombuffer(b"".join(texts), np.uint8)
-        f["nodes/name_offsets"] = np.cumsum([0] + [len(text) for text in texts])
-
-
-os.chdir(tempfile.mkdtemp())
 src, dst = rng.integers(0, NODES, EDGES), rng.integers(0, NODES, EDGES)
 src[:2], dst[:2] = (4, 4), (4, 4)  # two loops of one node
 src[2], dst[2] = src[3], dst[3]  # parallel edges
 x, attr = rng.normal(size=(NODES, WIDTH)).astype(np.float32), rng.normal(size=(EDGES, 2)).astype(np.float32)
 names = [f"n{k}" for k in range(NODES)]
 names[3], names[5], names[7] = "käse", "水, 火", "=x"
-write("plain.h5")
-write("attr.h5", attributes=True)
+for path, values in (("plain.h5", None), ("attr.h5", attr)):
+    write_graph(path, {"edges/src": src, "edges/dst": dst, "nodes/x": x, "nodes/y": np.arange(NODES) % 3, "edges/attr": values,
+                       **packed("nodes/name", names), **parts_of(np.random.default_rng(1).permutation(NODES), 30, 45)},
+                num_nodes=NODES, num_classes=3)
 
 
 def leaky(v):
@@ -111,11 +78,10 @@ def norm(v, w, name):
     return v * w[name + "weight"] + w[name + "bias"]
 
 
-for kind, program, options in (("gat", "train_gat", ("--model", "gat", "--heads", 3)), ("gatv2", "train_gat", ("--model", "gatv2", "--heads", 3)),
-                               ("transformer", "train_transformer", ("--heads", 3))):
+for kind, program in (("gat", "train_gat --model gat"), ("gatv2", "train_gat --model gatv2"), ("transformer", "train_transformer")):
     for data, attributes in (("plain.h5", None), ("attr.h5", attr.astype(np.float64))):
-        run(program, data, *options, "--hidden", 4, "--epochs", 3, "--features-scaling", "none", "--quiet", "--checkpoint", "c.h5")
-        run("predict", data, "--checkpoint", "c.h5", "--attention", "a.csv", "--quiet")
+        run(f"{program} {data} --heads 3 --hidden 4 --epochs 3 --features-scaling none --quiet --checkpoint c.h5")
+        run(f"predict {data} --checkpoint c.h5 --attention a.csv --quiet")
         w, found = weights_of("c.h5"), rows("a.csv")
         s, d, a = with_loops(attributes) if kind != "transformer" else (src, dst, attributes)
         alpha, out = layer(kind, w, 0, x.astype(np.float64), s, d, a, 3)
@@ -134,7 +100,7 @@ for kind, program, options in (("gat", "train_gat", ("--model", "gat", "--heads"
         got = sorted((row["target"], row["source"], *(round(float(row[column]), 4) for column in columns)) for row in found)
         assert [row[:2] for row in expected] == [row[:2] for row in got], kind
         np.testing.assert_allclose([row[2:] for row in got], [row[2:] for row in expected], atol=3e-4, err_msg=f"{kind} {data}")
-        run("predict", data, "--checkpoint", "c.h5", "--attention", "a.h5", "--quiet")
+        run(f"predict {data} --checkpoint c.h5 --attention a.h5 --quiet")
         with h5py.File("a.h5") as f:
             assert f["edges/layer_1"].shape == (len(s), 3) and f.attrs["task"] == "attention"
             assert [names[k] for k in f["edges/src"][...]] == [row["source"] for row in found]
@@ -143,38 +109,37 @@ for kind, program, options in (("gat", "train_gat", ("--model", "gat", "--heads"
             np.testing.assert_allclose(sums[np.bincount(d, minlength=NODES) > 0], 1, atol=1e-5)
 
 # By AGNN, of the encoder of links, and by names after reordering; nothing else has any.
-run("train_agnn", "plain.h5", "--epochs", 1, "--quiet", "--checkpoint", "agnn.h5")
-run("predict", "plain.h5", "--checkpoint", "agnn.h5", "--attention", "a.csv", "--out", "p.csv", "--quiet")
+run("train_agnn plain.h5 --epochs 1 --quiet --checkpoint agnn.h5")
+run("predict plain.h5 --checkpoint agnn.h5 --attention a.csv --out p.csv --quiet")
 sums = {}
 for row in rows("a.csv"):
     sums[row["target"]] = sums.get(row["target"], 0) + float(row["layer_1_head_1"])
 assert len(sums) == NODES and all(abs(total - 1) < 1e-5 for total in sums.values())
-run("train_link", "plain.h5", "--model", "gat", "--heads", 2, "--hidden", 4, "--epochs", 1, "--quiet", "--checkpoint", "link.h5")
-run("predict", "plain.h5", "--checkpoint", "link.h5", "--attention", "a.csv", "--quiet")
-run("reorder", "rabbit", "plain.h5", "moved.h5")
-run("predict", "moved.h5", "--checkpoint", "link.h5", "--attention", "b.csv", "--escape-formulas", "--quiet")
+run("train_link plain.h5 --model gat --heads 2 --hidden 4 --epochs 1 --quiet --checkpoint link.h5")
+run("predict plain.h5 --checkpoint link.h5 --attention a.csv --quiet")
+run("reorder rabbit plain.h5 moved.h5")
+run("predict moved.h5 --checkpoint link.h5 --attention b.csv --escape-formulas --quiet")
 plain = sorted((row["source"], row["target"], round(float(row["layer_1_head_2"]), 4)) for row in rows("a.csv"))
 moved = sorted((row["source"].removeprefix("'"), row["target"].removeprefix("'"), round(float(row["layer_1_head_2"]), 4)) for row in rows("b.csv"))
 assert [row[:2] for row in plain] == [row[:2] for row in moved]
 np.testing.assert_allclose([row[2] for row in plain], [row[2] for row in moved], atol=2e-4)
-run("train_gcn", "plain.h5", "--epochs", 1, "--quiet", "--checkpoint", "gcn.h5")
-for checkpoint, options, status, said in (("gcn.h5", ("--attention", "a.csv"), 1, "has no attention"),
-                                          ("c.h5", ("--attention", "a.txt"), 2, "--attention"),
-                                          ("agnn.h5", ("--attention", "a.csv", "--evaluation", "layers"), 2, "--evaluation"),
-                                          ("c.h5", ("--attention", "a.npy"), 2, "--attention")):
-    out = run("predict", "plain.h5" if checkpoint != "c.h5" else "attr.h5", "--checkpoint", checkpoint, "--quiet", *options, status=status)
-    assert said in out, (said, out)
+run("train_gcn plain.h5 --epochs 1 --quiet --checkpoint gcn.h5")
+for words, status, says in (("plain.h5 --checkpoint gcn.h5 --attention a.csv", 1, "has no attention"),
+                            ("attr.h5 --checkpoint c.h5 --attention a.txt", 2, "--attention"),
+                            ("plain.h5 --checkpoint agnn.h5 --attention a.csv --evaluation layers", 2, "--evaluation"),
+                            ("attr.h5 --checkpoint c.h5 --attention a.npy", 2, "--attention")):
+    refused(f"predict {words} --quiet", says=says, status=status)
 
 # Records of NumPy: names, in any script, or numbers, and the matrix of the other formats.
-run("predict", "plain.h5", "--checkpoint", "gcn.h5", "--embeddings", "z.npy", "--quiet")
-run("predict", "plain.h5", "--checkpoint", "gcn.h5", "--embeddings", "z.h5", "--quiet")
+run("predict plain.h5 --checkpoint gcn.h5 --embeddings z.npy --quiet")
+run("predict plain.h5 --checkpoint gcn.h5 --embeddings z.h5 --quiet")
 records = np.load("z.npy")
 with h5py.File("z.h5") as f:
     np.testing.assert_array_equal(records["embedding"], f["nodes/embedding"][...])
 assert records["node"].tolist() == names and records["embedding"].dtype == np.float32
-run("predict", "plain.h5", "--checkpoint", "gcn.h5", "--embeddings", "y.npy", "--nodes", "n9,n2", "--quiet")
+run("predict plain.h5 --checkpoint gcn.h5 --embeddings y.npy --nodes n9,n2 --quiet")
 np.testing.assert_array_equal(np.load("y.npy"), records[[9, 2]].astype(np.load("y.npy").dtype))
 with h5py.File("plain.h5", "a") as f:
     del f["nodes/name"], f["nodes/name_offsets"]
-run("predict", "plain.h5", "--checkpoint", "gcn.h5", "--embeddings", "y.npy", "--nodes", "9,2", "--quiet")
+run("predict plain.h5 --checkpoint gcn.h5 --embeddings y.npy --nodes 9,2 --quiet")
 assert np.load("y.npy")["node"].tolist() == [9, 2]

@@ -1,32 +1,11 @@
 """Edge weights and attributes of a file: every training program uses them or says that it does not. Outputs of trained models
 are held against forward passes in numpy, by the equations of PyG's layers."""
 
-import os
-import subprocess
 import sys
-import tempfile
 
-try:
-    import h5py
-    import numpy as np
-except ImportError as missing:
-    print(f"MESSAGE: skipped: {missing} (python3-h5py, python3-numpy)")
-    sys.exit(bool(os.environ.get("CI")))
+from programs import datasets_in, expect, h5py, np, parts_of, read, run, write_graph
 
-BIN = os.environ["ADJOINT_BIN_DIR"]
-WEIGHT, ATTR = "edges/weight", "edges/attr"
 NODES, EDGES = 60, 400
-
-
-def run(program, *words, status=0):
-    ran = subprocess.run([os.path.join(BIN, program), *words], capture_output=True, text=True)
-    assert ran.returncode == status, (program, words, ran.returncode, ran.stdout, ran.stderr)
-    return ran.stderr + ran.stdout
-
-
-def expect(text, *parts):
-    for part in parts:
-        assert part in text, (part, text)
 
 
 def write(path, weight=None, attr=None, graphs=False, seed=0):
@@ -35,24 +14,14 @@ def write(path, weight=None, attr=None, graphs=False, seed=0):
     src, dst = rng.integers(0, NODES, EDGES), rng.integers(0, NODES, EDGES)
     if graphs:
         src = dst // 5 * 5 + src % 5
-    with h5py.File(path, "w") as f:
-        f.attrs.update({"format": "adjoint.graph", "version": 1, "name": "edges", "num_nodes": NODES, "num_classes": 3,
-                        "task": "graph_class" if graphs else "node_class", "undirected": 0})
-        f["edges/src"], f["edges/dst"] = src.astype(np.int32), dst.astype(np.int32)
-        f["nodes/x"] = rng.normal(size=(NODES, 4)).astype(np.float32)
-        if graphs:
-            f["graphs/offsets"] = np.arange(0, NODES + 1, 5)
-            f["graphs/y"] = (np.arange(12) % 3).astype(np.int32)
-        else:
-            f["nodes/y"] = (np.arange(NODES) % 3).astype(np.int32)
-        parts = np.split(rng.permutation(12 if graphs else NODES), [6, 9] if graphs else [30, 45])
-        for name, part in zip(("train", "val", "test"), parts):
-            f["splits/" + name] = np.sort(part).astype(np.int32)
-        if weight is not None:
-            f[WEIGHT] = np.asarray(weight, np.float32)
-        if attr is not None:
-            f[ATTR] = np.asarray(attr, np.float32)
-    return path
+    x = rng.normal(size=(NODES, 4)).astype(np.float32)
+    places = {"graphs/offsets": np.arange(0, NODES + 1, 5), "graphs/y": np.arange(12) % 3, **parts_of(rng.permutation(12), 6, 9)} if graphs else {
+        "nodes/y": np.arange(NODES) % 3, **parts_of(rng.permutation(NODES), 30, 45)}
+    for name, values in (("weight", weight), ("attr", attr)):
+        if values is not None:
+            places[f"edges/{name}"] = np.asarray(values, np.float32)
+    return write_graph(path, {"edges/src": src, "edges/dst": dst, "nodes/x": x, **places}, num_nodes=NODES, num_classes=3,
+                       task="graph_class" if graphs else "node_class")
 
 
 def random_weight(seed=5):
@@ -63,15 +32,10 @@ def random_attr(seed=6, columns=3):
     return np.random.default_rng(seed).normal(size=(EDGES, columns))
 
 
-def course(path):
-    """Training losses by epoch, as text."""
-    with open(path, encoding="utf-8") as f:
-        return f.read()
-
-
-def train(program, data, *words, status=0):
-    output = run(program, data, "--epochs", "2", "--seed", "1", "--metrics", "course.csv", *words, status=status)
-    return output, None if status else course("course.csv")
+def train(line, status=0):
+    """What it writes, and the training losses by epoch, as text."""
+    output = run(f"{line} --epochs 2 --seed 1 --metrics course.csv", status=status)
+    return output, None if status else read("course.csv")
 
 
 # Each model, and whether it uses weights and attributes.
@@ -83,10 +47,8 @@ MODELS = [("train_gcn", "gcn", True, False), ("train_sage", "sage", False, False
           ("train_graph_gin", "graph-gin", False, False), ("train_graph_gin", "graph-gine", False, True),
           ("train_graph_qgin", "graph-qgin", False, False)]
 SEVERAL = {"train_gin", "train_gat", "train_qgnn", "train_link", "train_graph_gin"}
-LOADERS = {"none": (), "inductive": ("--inductive",),
-           "neighbor": ("--loader", "neighbor", "--fanouts", "3", "--batch-size", "16"),
-           "cluster": ("--loader", "cluster", "--parts", "4", "--parts-per-batch", "2"),
-           "saint": ("--loader", "saint", "--budget", "10", "--coverage", "2")}
+LOADERS = {"none": "", "inductive": "--inductive", "neighbor": "--loader neighbor --fanouts 3 --batch-size 16",
+           "cluster": "--loader cluster --parts 4 --parts-per-batch 2", "saint": "--loader saint --budget 10 --coverage 2"}
 
 
 def loaders_of(program):
@@ -105,28 +67,26 @@ def every_model_uses_or_says():
         for program, model, weights, attributes in MODELS:
             if ("graph" in program) != graphs:
                 continue
-            words = ("--model", model) if program in SEVERAL else ()
             for loader in loaders_of(program):
-                words_of_loader = words + LOADERS[loader]
+                words = (f"--model {model} " if program in SEVERAL else "") + LOADERS[loader]
                 seen = {}
                 for use_w in ("use", "ignore"):
                     for use_a in ("use", "ignore"):
                         if model.endswith("gine") and use_a == "ignore":
                             continue
-                        text, seen[use_w, use_a] = train(program, "both.h5", "--edge-weights", use_w,
-                                                         "--edge-attributes", use_a, *words_of_loader)
+                        text, seen[use_w, use_a] = train(
+                            f"{program} both.h5 --edge-weights {use_w} --edge-attributes {use_a} {words}")
                         place = (program, model, loader, use_w, use_a, text)
                         assert ("edges/weight is not used by " + model in text) == (use_w == "use" and not weights), place
                         assert ("edges/weight: used by " + model in text) == (use_w == "use" and weights), place
                         assert ("edges/attr is not used by " + model in text) == (use_a == "use" and not attributes), place
                         assert (f"edges/attr: 3 columns, used by {model}" in text) == (use_a == "use" and attributes), place
                 place = (program, model, loader)
-                for use_a in ("use", "ignore"):
-                    if ("use", use_a) in seen:
-                        assert (seen["use", use_a] != seen["ignore", use_a]) == weights, place
-                for use_w in ("use", "ignore"):
-                    if (use_w, "ignore") in seen:
-                        assert (seen[use_w, "use"] != seen[use_w, "ignore"]) == attributes, place
+                for use in ("use", "ignore"):
+                    if ("use", use) in seen:
+                        assert (seen["use", use] != seen["ignore", use]) == weights, place
+                    if (use, "ignore") in seen:
+                        assert (seen[use, "use"] != seen[use, "ignore"]) == attributes, place
 
 
 def ignored_is_as_absent():
@@ -134,20 +94,17 @@ def ignored_is_as_absent():
     write("both.h5", w, a)
     write("none.h5")
     write("attr.h5", None, a)
-    ignore = ("--edge-weights", "ignore", "--edge-attributes", "ignore")
     for program in ("train_gcn", "train_gat", "train_sage"):
         for loader in loaders_of(program):
-            text, without = train(program, "none.h5", *LOADERS[loader])
+            text, without = train(f"{program} none.h5 {LOADERS[loader]}")
             assert "edges/" not in text, text
-            text, ignoring = train(program, "both.h5", *ignore, *LOADERS[loader])
+            text, ignoring = train(f"{program} both.h5 --edge-weights ignore --edge-attributes ignore {LOADERS[loader]}")
             assert "edges/" not in text, text
             assert without == ignoring, (program, loader)
     # Attributes follow their edges: in another order of the same edges only rounding differs.
-    text, first = train("train_transformer", "attr.h5")
-    _, permuted = train("train_transformer", write("permuted.h5", None, a[np.random.default_rng(1).permutation(EDGES)]))
-    assert first != permuted
-    _, zeros = train("train_transformer", write("zeros.h5", None, np.zeros_like(a)))
-    assert zeros not in (first, permuted)
+    write("permuted.h5", None, a[np.random.default_rng(1).permutation(EDGES)])
+    write("zeros.h5", None, np.zeros_like(a))
+    assert len({train(f"train_transformer {data}")[1] for data in ("attr.h5", "permuted.h5", "zeros.h5")}) == 3
 
 
 def softmax(x):
@@ -227,15 +184,11 @@ def gcn(s, x, src, dst, weight):
 
 def layers_of(path):
     """The best weights by layer, float64."""
-    with h5py.File(path) as f:
-        best = [{}, {}]
-
-        def visit(name, item):
-            parts = name.split(".")
-            if isinstance(item, h5py.Dataset) and parts[0] == "tensors/best" and parts[1] == "convs":
-                best[int(parts[2])][".".join(parts[3:])] = item[()].astype(np.float64)
-
-        f.visititems(visit)
+    best = [{}, {}]
+    for name, values in datasets_in(path, "tensors").items():
+        if name.startswith("best.convs."):
+            layer, weight = name.removeprefix("best.convs.").split(".", 1)
+            best[int(layer)][weight] = values.astype(np.float64)
     assert all(best), best
     return best
 
@@ -243,29 +196,22 @@ def layers_of(path):
 def outputs_follow_the_equations():
     elu = lambda y: np.where(y > 0, y, np.expm1(y))
     relu = lambda y: np.maximum(y, 0.0)
-    dropless = ("--dropout", "0", "--features-scaling", "none")
-    heads = ("--heads", "2", "--hidden", "5", "--attention-dropout", "0")
-    no_norm = ("--norm", "none")
-    data = write("whole.h5", random_weight(), random_attr())
-    with h5py.File(data) as f:
-        x, src, dst = f["nodes/x"][()].astype(float), f["edges/src"][()], f["edges/dst"][()]
-        weight, attr = f[WEIGHT][()].astype(float), f[ATTR][()].astype(float)
+    write("whole.h5", random_weight(), random_attr())
+    found = datasets_in("whole.h5")
+    x, src, dst = found["nodes/x"].astype(float), found["edges/src"], found["edges/dst"]
+    weight, attr = found["edges/weight"].astype(float), found["edges/attr"].astype(float)
     both = np.c_[attr, weight]
-    as_attribute = ("--edge-weights", "attribute")
-    cases = [
-        ("train_gat", heads, attr, elu),
-        ("train_gat", heads + ("--model", "gatv2"), attr, elu),
-        ("train_gat", heads + as_attribute, both, elu),
-        ("train_transformer", heads + no_norm, attr, relu),
-        ("train_transformer", heads + no_norm + as_attribute, both, relu),
-        ("train_gin", ("--model", "gine", "--hidden", "7") + no_norm, attr, relu),
-        ("train_gin", ("--model", "gine", "--hidden", "7", "--edge-attributes", "ignore") + no_norm + as_attribute,
-         weight[:, None], relu),
-        ("train_gcn", ("--hidden", "5"), weight, relu),
-    ]
-    for program, words, edges, activation in cases:
+    gat_words, gine_words = "train_gat --heads 2 --hidden 5 --attention-dropout 0", "train_gin --model gine --hidden 7 --norm none"
+    transformer_words = gat_words.replace("gat", "transformer") + " --norm none"
+    as_attribute = "--edge-weights attribute"
+    for words, edges, activation in ((gat_words, attr, elu), (f"{gat_words} --model gatv2", attr, elu),
+                                     (f"{gat_words} {as_attribute}", both, elu), (transformer_words, attr, relu),
+                                     (f"{transformer_words} {as_attribute}", both, relu), (gine_words, attr, relu),
+                                     (f"{gine_words} --edge-attributes ignore {as_attribute}", weight[:, None], relu),
+                                     ("train_gcn --hidden 5", weight, relu)):
+        program = words.split()[0]
         for loader in ("none", "neighbor"):
-            run(program, data, "--epochs", "3", "--checkpoint", "trained.h5", *dropless, *words, *LOADERS[loader])
+            run(f"{words} --data whole.h5 --epochs 3 --checkpoint trained.h5 --dropout 0 --features-scaling none {LOADERS[loader]}")
             first, last = layers_of("trained.h5")
             if program == "train_gat":
                 version = 2 if "gatv2" in words else 1
@@ -277,134 +223,122 @@ def outputs_follow_the_equations():
             else:
                 layer = lambda s, h, last: gcn(s, h, src, dst, edges)
             expected = softmax(layer(last, activation(layer(first, x, False)), True))
-            methods = ["graph"] if program == "train_gcn" else ["graph", "layers"]
-            for method in methods:
-                run("predict", "--checkpoint", "trained.h5", "--data", data, "--out", "out.h5", "--evaluation", method)
-                with h5py.File("out.h5") as f:
-                    found = f["nodes/probability"][()]
-                worst = np.abs(found - expected).max()
-                assert worst < 1e-5, (program, words, loader, method, worst)
+            for method in ["graph"] if program == "train_gcn" else ["graph", "layers"]:
+                run(f"predict --checkpoint trained.h5 --data whole.h5 --out out.h5 --evaluation {method}")
+                worst = np.abs(datasets_in("out.h5")["nodes/probability"] - expected).max()
+                assert worst < 1e-5, (words, loader, method, worst)
 
 
 def files_to_predict_must_match():
     a = random_attr()
-    data = write("both.h5", random_weight(), a)
-    train("train_gat", data, "--checkpoint", "gat.h5")
-    out = ("--out", "out.csv")
-    predict = lambda checkpoint, path, status=0: run("predict", "--checkpoint", checkpoint, "--data", path, *out,
-                                                     status=status)
-    expect(predict("gat.h5", data), "edges/weight is not used by gat")
-    expect(predict("gat.h5", write("none.h5"), 1), "none.h5: edges: 0 edge attribute columns, trained on 3")
+    predict = lambda checkpoint, path, status=0: run(f"predict --checkpoint {checkpoint} --data {path} --out out.csv", status=status)
+    write("both.h5", random_weight(), a)
+    write("none.h5")
+    train("train_gat both.h5 --checkpoint gat.h5")
+    expect(predict("gat.h5", "both.h5"), "edges/weight is not used by gat")
+    expect(predict("gat.h5", "none.h5", 1), "none.h5: edges: 0 edge attribute columns, trained on 3")
     expect(predict("gat.h5", write("two.h5", None, a[:, :2]), 1), "two.h5: edges: 2 edge attribute columns, trained on 3")
-    train("train_gat", data, "--checkpoint", "weight.h5", "--edge-weights", "attribute")
-    predict("weight.h5", data)
+    train("train_gat both.h5 --checkpoint weight.h5 --edge-weights attribute")
+    predict("weight.h5", "both.h5")
     expect(predict("weight.h5", write("attr.h5", None, a), 1), "attr.h5: edges: no edge weights, trained with them")
-    train("train_gcn", data, "--checkpoint", "gcn.h5")
-    text = predict("gcn.h5", data)
+    train("train_gcn both.h5 --checkpoint gcn.h5")
+    text = predict("gcn.h5", "both.h5")
     expect(text, "edges/attr is not used by gcn")
     assert "edges/weight" not in text
     expect(predict("gcn.h5", "none.h5"), "none.h5 has none, all weigh 1")
-    train("train_gcn", "none.h5", "--checkpoint", "plain.h5")
-    expect(predict("plain.h5", data), "edges/weight is not used by gcn")
-    with open("out.csv", encoding="utf-8") as f:
-        ignoring = f.read()
+    train("train_gcn none.h5 --checkpoint plain.h5")
+    expect(predict("plain.h5", "both.h5"), "edges/weight is not used by gcn")
+    ignoring = read("out.csv")
     predict("plain.h5", "none.h5")
-    with open("out.csv", encoding="utf-8") as f:
-        assert f.read() == ignoring
+    assert read("out.csv") == ignoring
     # Of graphs, and quantised.
-    graphs = write("graphs.h5", None, a, graphs=True)
-    train("train_graph_gin", graphs, "--model", "graph-gine", "--checkpoint", "gine.h5")
-    predict("gine.h5", graphs)
+    write("graphs.h5", None, a, graphs=True)
+    train("train_graph_gin graphs.h5 --model graph-gine --checkpoint gine.h5")
+    predict("gine.h5", "graphs.h5")
     expect(predict("gine.h5", write("bare.h5", graphs=True), 1), "bare.h5: edges: 0 edge attribute columns, trained on 3")
-    train("train_qgnn", data, "--checkpoint", "q.h5")
-    expect(run("infer_qgnn", "--checkpoint", "q.h5", "--data", data), "edges/weight is not used by", "edges/attr is not used by")
+    train("train_qgnn both.h5 --checkpoint q.h5")
+    expect(run("infer_qgnn --checkpoint q.h5 --data both.h5"), "edges/weight is not used by", "edges/attr is not used by")
 
 
 def trainings_resume_as_they_were():
-    data = write("both.h5", random_weight(), random_attr())
-    whole = ("--epochs", "4", "--seed", "1", "--metrics", "whole.csv")
-    for program, words in (("train_gat", ()), ("train_gat", ("--edge-weights", "attribute")), ("train_gcn", ()),
-                           ("train_gin", ("--model", "gine"))):
-        run(program, data, *whole, *words)
-        run(program, data, "--epochs", "2", "--seed", "1", "--checkpoint", "part.h5", "--metrics", "part.csv", *words)
-        run(program, data, "--epochs", "4", "--seed", "1", "--resume", "part.h5", "--metrics", "part.csv", *words)
-        assert course("whole.csv") == course("part.csv"), (program, words)
-    run("train_gcn", data, "--epochs", "2", "--checkpoint", "part.h5")
-    expect(run("train_gcn", data, "--epochs", "4", "--resume", "part.h5", "--edge-weights", "ignore", status=1),
-           "edges.weights", "used", "unused")
+    write("both.h5", random_weight(), random_attr())
+    for words in ("train_gat", "train_gat --edge-weights attribute", "train_gcn", "train_gin --model gine"):
+        run(f"{words} --data both.h5 --epochs 4 --seed 1 --metrics whole.csv")
+        run(f"{words} --data both.h5 --epochs 2 --seed 1 --checkpoint part.h5 --metrics part.csv")
+        run(f"{words} --data both.h5 --epochs 4 --seed 1 --resume part.h5 --metrics part.csv")
+        assert read("whole.csv") == read("part.csv"), words
+    run("train_gcn both.h5 --epochs 2 --checkpoint part.h5")
+    resumed = "train_gcn both.h5 --epochs 4 --resume part.h5"
+    expect(run(f"{resumed} --edge-weights ignore", status=1), "edges.weights", "used", "unused")
     with h5py.File("part.h5", "a") as f:  # as before the fact
         del f["facts"].attrs["edges.weights"], f["facts"].attrs["edges.attributes"]
-    expect(run("train_gcn", data, "--epochs", "4", "--resume", "part.h5", "--edge-weights", "ignore", status=1),
-           "edges.weights", "used", "unused")
-    run("train_gcn", data, "--epochs", "4", "--resume", "part.h5")
-    run("predict", "--checkpoint", "part.h5", "--data", data, "--out", "out.csv")
+    expect(run(f"{resumed} --edge-weights ignore", status=1), "edges.weights", "used", "unused")
+    run(resumed)
+    run("predict --checkpoint part.h5 --data both.h5 --out out.csv")
 
 
 def options_are_held():
-    data = write("both.h5", random_weight(), random_attr())
-    error_w, error_a = ("--edge-weights", "error"), ("--edge-attributes", "error")
-    expect(run("train_gin", data, *error_w, status=1), "both.h5: edges/weight is not used by gin (--edge-weights error)")
-    expect(run("train_gin", data, *error_a, status=1), "both.h5: edges/attr is not used by gin (--edge-attributes error)",
-           "--model gine uses it")
-    expect(run("train_gat", data, *error_w, status=1), "--edge-weights attribute")
-    train("train_gcn", data, *error_w)
-    train("train_gat", data, *error_a)
-    train("train_gin", write("none.h5"), *error_w, *error_a)
-    expect(run("train_gcn", data, "--edge-weights", "attribute", status=2), "gcn takes no edge attributes")
-    expect(run("train_gin", data, "--edge-weights", "attribute", status=2), "--model gine uses it")
-    expect(run("train_gat", "none.h5", "--edge-weights", "attribute", status=1), "none.h5: edges/weight: missing")
-    expect(run("train_gin", "none.h5", "--model", "gine", status=1), "none.h5: edges/attr: missing, --model gine")
-    expect(run("train_gin", data, "--model", "gine", "--edge-attributes", "ignore", status=2), "gine needs edge attributes")
-    expect(run("train_gcn", data, "--edge-attributes", "attribute", status=2), "expected use or ignore or error")
-    sampled = (*LOADERS["neighbor"], "--weighted-sampling")
-    text, by_weight = train("train_sage", data, *sampled)
+    write("both.h5", random_weight(), random_attr())
+    write("none.h5")
+    error_w, error_a, sampled = "--edge-weights error", "--edge-attributes error", f"{LOADERS['neighbor']} --weighted-sampling"
+    for words, status, parts in (
+            (f"gin both.h5 {error_w}", 1, ["both.h5: edges/weight is not used by gin (--edge-weights error)"]),
+            (f"gin both.h5 {error_a}", 1, ["both.h5: edges/attr is not used by gin (--edge-attributes error)", "--model gine uses it"]),
+            (f"gat both.h5 {error_w}", 1, ["--edge-weights attribute"]),
+            ("gcn both.h5 --edge-weights attribute", 2, ["gcn takes no edge attributes"]),
+            ("gin both.h5 --edge-weights attribute", 2, ["--model gine uses it"]),
+            ("gat none.h5 --edge-weights attribute", 1, ["none.h5: edges/weight: missing"]),
+            ("gin none.h5 --model gine", 1, ["none.h5: edges/attr: missing, --model gine"]),
+            ("gin both.h5 --model gine --edge-attributes ignore", 2, ["gine needs edge attributes"]),
+            ("gcn both.h5 --edge-attributes attribute", 2, ["expected use or ignore or error"]),
+            (f"gcn both.h5 {sampled} --edge-weights ignore", 2, ["--weighted-sampling: conflicts"])):
+        expect(run(f"train_{words}", status=status), *parts)
+    train(f"train_gcn both.h5 {error_w}")
+    train(f"train_gat both.h5 {error_a}")
+    train(f"train_gin none.h5 {error_w} {error_a}")
+    text, by_weight = train(f"train_sage both.h5 {sampled}")
     expect(text, "edges/weight is not used by sage, only for sampling")
-    _, uniform = train("train_sage", data, *LOADERS["neighbor"])
-    assert by_weight != uniform
-    expect(run("train_gcn", data, *sampled, "--edge-weights", "ignore", status=2), "--weighted-sampling: conflicts")
-    scales = random_attr() * [1.0, 1.0, 1e6]
-    expect(train("train_gat", write("scales.h5", None, scales))[0], "very different scale", "not scaled")
+    assert by_weight != train(f"train_sage both.h5 {LOADERS['neighbor']}")[1]
+    write("scales.h5", None, random_attr() * [1.0, 1.0, 1e6])
+    expect(train("train_gat scales.h5")[0], "very different scale", "not scaled")
 
 
 def odd_weights_are_said():
-    w = random_weight()
-    negative = w.copy()
-    negative[:40] = -30.0
-    data = write("negative.h5", negative)
-    expect(run("train_gcn", data, status=1), "negative.h5: edges/weight: 40 of 400 are negative", "node", "--edge-weights ignore")
-    train("train_gcn", data, "--edge-weights", "ignore")
-    expect(train("train_gat", data, "--edge-weights", "attribute")[0], "the last of gat's edge attributes")
-    slightly = w.copy()
-    slightly[7] = -1e-3
-    data = write("slightly.h5", slightly)
-    expect(train("train_gcn", data)[0], "1 of 400 are negative", "--edge-weights ignore")
+    negative, slightly = random_weight(), random_weight()
+    negative[:40], slightly[7] = -30.0, -1e-3
+    write("negative.h5", negative)
+    write("slightly.h5", slightly)
+    expect(run("train_gcn negative.h5", status=1), "negative.h5: edges/weight: 40 of 400 are negative", "node", "--edge-weights ignore")
+    train("train_gcn negative.h5 --edge-weights ignore")
+    expect(train("train_gat negative.h5 --edge-weights attribute")[0], "the last of gat's edge attributes")
+    expect(train("train_gcn slightly.h5")[0], "1 of 400 are negative", "--edge-weights ignore")
     for loader in ("neighbor", "cluster", "saint"):
-        expect(run("train_gcn", data, *LOADERS[loader], status=1), "1 of 400 are negative", "batches")
-    text, zero = train("train_gcn", write("zero.h5", np.zeros(EDGES)))
-    expect(text, "edges/weight: all are 0")
+        expect(run(f"train_gcn slightly.h5 {LOADERS[loader]}", status=1), "1 of 400 are negative", "batches")
+    write("zero.h5", np.zeros(EDGES))
+    expect(train("train_gcn zero.h5")[0], "edges/weight: all are 0")
     for value in (np.nan, np.inf):
-        bad = w.copy()
+        bad = random_weight()
         bad[3] = value
-        expect(run("train_gcn", write("bad.h5", bad), status=1), "bad.h5: edges/weight")
-    train("train_gcn", write("w.h5", w), "--checkpoint", "gcn.h5")
-    expect(run("predict", "--checkpoint", "gcn.h5", "--data", "negative.h5", "--out", "out.csv", status=1),
+        write("bad.h5", bad)
+        expect(run("train_gcn bad.h5", status=1), "bad.h5: edges/weight")
+    write("w.h5", random_weight())
+    train("train_gcn w.h5 --checkpoint gcn.h5")
+    expect(run("predict --checkpoint gcn.h5 --data negative.h5 --out out.csv", status=1),
            "negative.h5: edges/weight: 40 of 400 are negative")
 
 
 def reordered_files_train_alike():
-    data = write("both.h5", random_weight(), random_attr())
-    run("train_transformer", data, "--epochs", "3", "--checkpoint", "trained.h5")
-    run("reorder", "rabbit", data, "ordered.h5")
-    for path in (data, "ordered.h5"):
-        run("predict", "--checkpoint", "trained.h5", "--data", path, "--out", path + ".csv")
-    first, second = (np.loadtxt(path + ".csv", delimiter=",", skiprows=1) for path in (data, "ordered.h5"))
-    assert np.allclose(first, second, atol=1e-5)
+    write("both.h5", random_weight(), random_attr())
+    run("train_transformer both.h5 --epochs 3 --checkpoint trained.h5")
+    run("reorder rabbit both.h5 ordered.h5")
+    found = []
+    for path in ("both.h5", "ordered.h5"):
+        run(f"predict --checkpoint trained.h5 --data {path} --out out.csv")
+        found.append(np.loadtxt("out.csv", delimiter=",", skiprows=1))
+    assert np.allclose(*found, atol=1e-5)
 
 
-with tempfile.TemporaryDirectory() as folder:
-    os.chdir(folder)
-    names = sys.argv[1:]
-    for check in (every_model_uses_or_says, ignored_is_as_absent, outputs_follow_the_equations, files_to_predict_must_match,
-                  trainings_resume_as_they_were, options_are_held, odd_weights_are_said, reordered_files_train_alike):
-        if not names or check.__name__ in names:
-            check()
+for check in (every_model_uses_or_says, ignored_is_as_absent, outputs_follow_the_equations, files_to_predict_must_match,
+              trainings_resume_as_they_were, options_are_held, odd_weights_are_said, reordered_files_train_alike):
+    if check.__name__ in (sys.argv[1:] or [check.__name__]):
+        check()

@@ -5,27 +5,13 @@ import math
 import os
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 
-try:
-    import h5py
-    import numpy as np
-except ImportError as missing:
-    print(f"MESSAGE: skipped: {missing} (python3-h5py, python3-numpy)")
-    sys.exit(bool(os.environ.get("CI")))
+from programs import BIN, datasets_in, h5py, np, parts_of, refused, run, write_graph
 
-BIN = os.environ["ADJOINT_BIN_DIR"]
 NODES, WIDTH, CLASSES, EPOCHS = 60, 5, 3, 12
 RATE, DECAY = 0.05, 0.02
 MAPS = ("lin_l.weight", "lin_l.bias", "lin_r.weight")
-
-
-def run(program, *words, status=0):
-    ran = subprocess.run([os.path.join(BIN, program), *map(str, words)], capture_output=True, text=True)
-    assert ran.returncode == status, (program, words, ran.returncode, ran.stdout, ran.stderr)
-    return ran.stderr + ran.stdout
 
 
 def write(path, graphs=False):
@@ -34,26 +20,19 @@ def write(path, graphs=False):
     if graphs:
         src = dst // 5 * 5 + src % 5
     x, y = rng.normal(size=(NODES, WIDTH)).astype(np.float32), (np.arange(NODES) % CLASSES).astype(np.int32)
-    parts = np.split(rng.permutation(NODES // 5 if graphs else NODES), [6, 9] if graphs else [40, 50])
-    with h5py.File(path, "w") as f:
-        f.attrs.update({"format": "adjoint.graph", "version": 1, "name": "small", "num_nodes": NODES, "num_classes": CLASSES,
-                        "task": "graph_class" if graphs else "node_class", "undirected": 0})
-        f["edges/src"], f["edges/dst"], f["nodes/x"] = src.astype(np.int32), dst.astype(np.int32), x
-        if graphs:
-            f["graphs/offsets"], f["graphs/y"] = np.arange(0, NODES + 1, 5), y[:NODES // 5]
-        else:
-            f["nodes/y"] = y
-        for name, part in zip(("train", "val", "test"), parts):
-            f["splits/" + name] = np.sort(part).astype(np.int32)
+    split = parts_of(rng.permutation(NODES // 5), 6, 9) if graphs else parts_of(rng.permutation(NODES), 40, 50)
+    places = {"graphs/offsets": np.arange(0, NODES + 1, 5), "graphs/y": y[:NODES // 5]} if graphs else {"nodes/y": y}
+    write_graph(path, {"edges/src": src, "edges/dst": dst, "nodes/x": x, **places, **split}, num_nodes=NODES, num_classes=CLASSES,
+                task="graph_class" if graphs else "node_class")
     mean = np.zeros((NODES, NODES))
     np.add.at(mean, (dst, src), 1.0)
     mean /= np.maximum(mean.sum(axis=1, keepdims=True), 1.0)
-    return mean @ x, x.astype(float), y, np.sort(parts[0])
+    return mean @ x, x.astype(float), y, split["splits/train"]
 
 
 def weights(checkpoint):
-    with h5py.File(checkpoint) as f:
-        return [f["tensors/model.convs.0." + name][:].astype(float) for name in MAPS]
+    found = datasets_in(checkpoint, "tensors")
+    return [found["model.convs.0." + name].astype(float) for name in MAPS]
 
 
 def gradients(w, neighbors, x, y, train):
@@ -91,56 +70,49 @@ def warm(epochs, then):
     return lambda e: (e + 1) / (epochs + 1) if e < epochs else then(e - epochs)
 
 
-SCHEDULES = [([], lambda e: 1.0),
-             (["--schedule", "cosine"], lambda e: 0.5 * (1 + math.cos(math.pi * e / EPOCHS))),
-             (["--schedule", "linear", "--warm-up", 3], warm(3, lambda e: 1 - e / (EPOCHS - 3))),
-             (["--schedule", "step", "--lr-step", 4, "--lr-gamma", 0.25], lambda e: 0.25 ** (e // 4)),
-             (["--warm-up", 5], warm(5, lambda e: 1.0))]
-OPTIMIZERS = [("adam", []), ("adamw", []), ("sgd", []), ("sgd", ["--momentum", 0])]
+SCHEDULES = [("", lambda e: 1.0),
+             ("--schedule cosine", lambda e: 0.5 * (1 + math.cos(math.pi * e / EPOCHS))),
+             ("--schedule linear --warm-up 3", warm(3, lambda e: 1 - e / (EPOCHS - 3))),
+             ("--schedule step --lr-step 4 --lr-gamma 0.25", lambda e: 0.25 ** (e // 4)),
+             ("--warm-up 5", warm(5, lambda e: 1.0))]
 
-with tempfile.TemporaryDirectory() as folder:
-    os.chdir(folder)
-    data = write("small.h5")
-    plain = ["small.h5", "--layers", 1, "--dropout", 0, "--features-scaling", "none", "--weight-decay", DECAY, "--quiet"]
-    run("train_sage", *plain, "--epochs", 1, "--lr", 1e-30, "--checkpoint", "first.h5")
-    start = weights("first.h5")
-    for kind, more in OPTIMIZERS:
-        for words, factor in SCHEDULES:
-            run("train_sage", *plain, "--epochs", EPOCHS, "--lr", RATE, "--optimizer", kind, *more, *words, "--checkpoint", "c.h5")
-            expected = trained(start, data, kind, factor, 0.0 if more else 0.9)
-            for name, found, goal in zip(MAPS, weights("c.h5"), expected):
-                assert np.abs(found - goal).max() < 2e-5, (kind, more, words, name, np.abs(found - goal).max())
+data = write("small.h5")
+plain = f"train_sage small.h5 --layers 1 --dropout 0 --features-scaling none --weight-decay {DECAY} --quiet"
+run(f"{plain} --epochs 1 --lr 1e-30 --checkpoint first.h5")
+start = weights("first.h5")
+for kind, more in (("adam", ""), ("adamw", ""), ("sgd", ""), ("sgd", "--momentum 0")):
+    for words, factor in SCHEDULES:
+        run(f"{plain} --epochs {EPOCHS} --lr {RATE} --optimizer {kind} {more} {words} --checkpoint c.h5")
+        expected = trained(start, data, kind, factor, 0.0 if more else 0.9)
+        for name, found, goal in zip(MAPS, weights("c.h5"), expected):
+            assert np.abs(found - goal).max() < 2e-5, (kind, more, words, name, np.abs(found - goal).max())
 
-    # A training that a signal stops in the middle.
-    write("graphs.h5", graphs=True)
-    programs = [("train_gcn", ["small.h5"]), ("train_sage", ["small.h5", "--loader", "neighbor", "--batch-size", 20]),
-                ("train_graph_gin", ["graphs.h5", "--iterations", 2, "--lr-halve", 7]), ("train_link", ["small.h5"])]
-    choices = [["--optimizer", "sgd", "--schedule", "cosine", "--warm-up", 40], ["--optimizer", "adamw", "--schedule", "linear"],
-               ["--optimizer", "sgd", "--warm-up", 20], ["--schedule", "step", "--lr-step", 30, "--lr-gamma", 0.9]]
-    for (program, words), choice in zip(programs, choices):
-        words = [*words, *choice, "--quiet", "--epochs", 300]
-        run(program, *words, "--checkpoint", "whole.h5", "--predict", "whole-p.h5")
-        again = ["--checkpoint", "parts.h5", "--checkpoint-every", 1]
-        child = subprocess.Popen([os.path.join(BIN, program), *map(str, [*words, *again])], stderr=subprocess.PIPE, text=True)
-        while not os.path.exists("parts.h5") and child.poll() is None:
-            time.sleep(0.001)
-        child.send_signal(signal.SIGINT)
-        message = child.communicate()[1]
-        with h5py.File("parts.h5") as f:
-            stopped = int(f["facts"].attrs["epoch"])
-        print(f"{program}: stopped at epoch {stopped}")
-        assert child.returncode == 128 + signal.SIGINT and stopped < 300, (program, child.returncode, message)
-        if "cosine" in choice or "linear" in choice:
-            longer = run(program, *words[:-1], 400, "--resume", "parts.h5", status=1)
-            assert "was trained with --epochs 300; this run has 400" in longer, longer
-        run(program, *words, *again, "--resume", "parts.h5", "--predict", "parts-p.h5")
-        for name in ("whole", "parts"):
-            with open(name + "-p.h5", "rb") as f:
-                predictions = f.read() if name == "whole" else (predictions, f.read())
-        assert predictions[0] == predictions[1], program
-        with h5py.File("whole.h5") as one, h5py.File("parts.h5") as other:
-            assert set(one["tensors"]) == set(other["tensors"])
-            for name in one["tensors"]:
-                assert one["tensors"][name][()].tobytes() == other["tensors"][name][()].tobytes(), (program, name)
-        os.remove("parts.h5")
+# A training that a signal stops in the middle.
+write("graphs.h5", graphs=True)
+for words in ("train_gcn small.h5 --optimizer sgd --schedule cosine --warm-up 40",
+              "train_sage small.h5 --loader neighbor --batch-size 20 --optimizer adamw --schedule linear",
+              "train_graph_gin graphs.h5 --iterations 2 --lr-halve 7 --optimizer sgd --warm-up 20",
+              "train_link small.h5 --schedule step --lr-step 30 --lr-gamma 0.9"):
+    run(f"{words} --quiet --epochs 300 --checkpoint whole.h5 --predict whole-p.h5")
+    again = f"{words} --quiet --checkpoint parts.h5 --checkpoint-every 1 --epochs"
+    program, *options = f"{again} 300".split()
+    child = subprocess.Popen([BIN / program, *options], stderr=subprocess.PIPE, text=True)
+    while not os.path.exists("parts.h5") and child.poll() is None:
+        time.sleep(0.001)
+    child.send_signal(signal.SIGINT)
+    message = child.communicate()[1]
+    with h5py.File("parts.h5") as f:
+        stopped = int(f["facts"].attrs["epoch"])
+    print(f"{program}: stopped at epoch {stopped}")
+    assert child.returncode == 128 + signal.SIGINT and stopped < 300, (program, child.returncode, message)
+    if "cosine" in words or "linear" in words:
+        refused(f"{again} 400 --resume parts.h5", says="was trained with --epochs 300; this run has 400")
+    run(f"{again} 300 --resume parts.h5 --predict parts-p.h5")
+    with open("whole-p.h5", "rb") as one, open("parts-p.h5", "rb") as other:
+        assert one.read() == other.read(), program
+    one, other = datasets_in("whole.h5", "tensors"), datasets_in("parts.h5", "tensors")
+    assert set(one) == set(other)
+    for name in one:
+        assert one[name].tobytes() == other[name].tobytes(), (program, name)
+    os.remove("parts.h5")
 print("ok")

@@ -1,61 +1,25 @@
 """`predict` on models of links, its --nodes and its --embeddings, recomputed by numpy from what the files hold."""
 
-import csv
 import os
-import subprocess
-import tempfile
 
-import h5py
-import numpy as np
+from programs import datasets_in, h5py, np, packed, parts_of, refused, rows, run, write, write_graph
 
-BIN = os.environ["ADJOINT_BIN_DIR"]
 NODES = 400  # 79,800 pairs: more than one block of 65,536
 rng = np.random.default_rng(5)
-
-
-def run(program, *options, status=0):
-    ran = subprocess.run([os.path.join(BIN, program), *map(str, options)], capture_output=True, text=True)
-    assert ran.returncode == status, (options, ran.returncode, ran.stdout, ran.stderr)
-    return ran.stderr
-
-
-def rows(path):
-    with open(path, newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def write(path, text):
-    with open(path, "w") as file:
-        file.write(text)
-    return path
 
 
 def sigmoid(x):
     return 1 / (1 + np.exp(-x.astype(np.float64)))
 
 
-def write_names(file):
-    texts = [name.encode() for name in names]
-    file["nodes/name"] = np.frombuffer(b"".join(texts), np.uint8)
-    file["nodes/name_offsets"] = np.cumsum([0] + [len(text) for text in texts])
-
-
-os.chdir(tempfile.mkdtemp())
 names = [f"={k}" if k % 50 == 0 else f"n{(k * 7) % NODES}" for k in range(NODES)]
 names[3] = "a, b"
 src, dst = rng.integers(0, NODES, 1500), rng.integers(0, NODES, 1500)
 src, dst = np.append(src, 9), np.append(dst, 9)  # a self loop
-for path, named in (("d.h5", True), ("plain.h5", False)):
-    with h5py.File(path, "w") as f:
-        f.attrs.update({"format": "adjoint.graph", "version": 1, "name": "links", "num_nodes": NODES, "num_classes": 3,
-                        "task": "node_class"})
-        f["edges/src"], f["edges/dst"] = src, dst
-        f["nodes/x"] = np.random.default_rng(6).random((NODES, 12)).astype(np.float32)
-        f["nodes/y"] = np.arange(NODES) % 3
-        order = np.random.default_rng(7).permutation(NODES)
-        f["splits/train"], f["splits/val"], f["splits/test"] = order[:200], order[200:300], order[300:]
-        if named:
-            write_names(f)
+plain = {"edges/src": src, "edges/dst": dst, "nodes/x": np.random.default_rng(6).random((NODES, 12)).astype(np.float32),
+         "nodes/y": np.arange(NODES) % 3, **parts_of(np.random.default_rng(7).permutation(NODES), 200, 300)}
+write_graph("plain.h5", plain, num_nodes=NODES, num_classes=3)
+write_graph("d.h5", plain | packed("nodes/name", names), num_nodes=NODES, num_classes=3)
 number = {name: k for k, name in enumerate(names)}
 assert len(number) == NODES
 joined = np.zeros((NODES, NODES), bool)
@@ -66,10 +30,7 @@ np.fill_diagonal(joined, True)
 def scores_of(checkpoint, z):
     """[N, N]: of the decoder, in float64."""
     z = z.astype(np.float64)
-    with h5py.File(checkpoint) as f:
-        tensors = {}
-        f["tensors"].visititems(lambda name, item: tensors.update({name: item[...]}) if isinstance(item, h5py.Dataset) else None)
-    weights = {name.rsplit("decoder.", 1)[1]: value.astype(np.float64) for name, value in tensors.items()
+    weights = {name.rsplit("decoder.", 1)[1]: value.astype(np.float64) for name, value in datasets_in(checkpoint, "tensors").items()
                if "best" in name and "decoder." in name}
     if not weights:
         return z @ z.T
@@ -92,13 +53,10 @@ def check_best(found, score, candidates, most):
         assert values[a] > values[b] or pairs[a] < pairs[b]  # ties
 
 
-trainings = {"dot": ("gcn",), "mlp": ("sage", "--decoder", "mlp"), "gat": ("gat",)}
-for kind, (model, *more) in trainings.items():
-    checkpoint = f"{kind}.h5"
-    run("train_link", "d.h5", "--model", model, *more, "--epochs", 4, "--hidden", 16, "--embedding", 8, "--quiet",
-        "--checkpoint", checkpoint)
-    base = ("predict", "d.h5", "--checkpoint", checkpoint, "--quiet")
-    run(*base, "--embeddings", "z.h5")
+for checkpoint, model in (("dot.h5", "gcn"), ("mlp.h5", "sage --decoder mlp"), ("gat.h5", "gat")):
+    run(f"train_link d.h5 --model {model} --epochs 4 --hidden 16 --embedding 8 --quiet --checkpoint {checkpoint}")
+    base = f"predict d.h5 --checkpoint {checkpoint} --quiet"
+    run(f"{base} --embeddings z.h5")
     with h5py.File("z.h5") as f:
         z = f["nodes/embedding"][...]
         assert z.shape == (NODES, 8) and z.dtype == np.float32 and "nodes/number" not in f
@@ -108,16 +66,15 @@ for kind, (model, *more) in trainings.items():
     # Pairs: order, repetitions, edges, a self pair, a name with a comma; more than a block.
     asked = [(src[0], dst[0]), (5, 5), (3, 0), (3, 0)]
     asked += [tuple(pair) for pair in rng.integers(0, NODES, (66000, 2)).tolist()]
-    with open("pairs.csv", "w", newline="") as file:
-        csv.writer(file).writerows([("weight", "target", "source"), *((1, names[b], names[a]) for a, b in asked)])
-    run(*base, "--pairs", "pairs.csv", "--out", "p.csv")
+    write("pairs.csv", [("weight", "target", "source"), *((1, names[b], names[a]) for a, b in asked)])
+    run(f"{base} --pairs pairs.csv --out p.csv")
     found = rows("p.csv")
     assert list(found[0]) == ["source", "target", "probability", "score"]
     assert [(number[row["source"]], number[row["target"]]) for row in found] == [(int(a), int(b)) for a, b in asked]
     expected = np.array([score[pair] for pair in asked])
     np.testing.assert_allclose([float(row["score"]) for row in found], expected, rtol=2e-4, atol=2e-4)
     np.testing.assert_allclose([float(row["probability"]) for row in found], sigmoid(expected), rtol=2e-4, atol=1e-5)
-    run(*base, "--pairs", "pairs.csv", "--out", "p.h5")
+    run(f"{base} --pairs pairs.csv --out p.h5")
     with h5py.File("p.h5") as f:
         assert set(f["pairs"]) == {"src", "dst", "score", "probability"}
         np.testing.assert_array_equal(f["pairs/src"][...], [a for a, _ in asked])
@@ -126,25 +83,24 @@ for kind, (model, *more) in trainings.items():
     # The most likely pairs without an edge, of the whole graph and of chosen nodes.
     free = [(a, b) for a in range(NODES) for b in range(a + 1, NODES) if not joined[a, b]]
     for most in (1, 37, 100000):
-        run(*base, "--missing-links", most, "--out", "m.csv")
+        run(f"{base} --missing-links {most} --out m.csv")
         check_best(rows("m.csv"), score, free, most)
     write("chosen.txt", f'"{names[3]}"\n{names[0]}\n{names[3]}\n')
-    run(*base, "--missing-links", 10, "--nodes", "chosen.txt", "--out", "m.csv")
+    run(f"{base} --missing-links 10 --nodes chosen.txt --out m.csv")
     found = rows("m.csv")
     assert len(found) == 30 and found[:10] == found[20:]
     for part, node in ((found[:10], 3), (found[10:20], 0)):
         check_best(part, score, [(node, b) for b in range(NODES) if not joined[node, b]], 10)
-    run(*base, "--missing-links", 2, "--nodes", names[0], "--escape-formulas", "--out", "m.csv")
+    run(f"{base} --missing-links 2 --escape-formulas --out m.csv --nodes", names[0])
     assert [row["source"] for row in rows("m.csv")] == ["'" + names[0]] * 2
 
-base = ("predict", "d.h5", "--checkpoint", "dot.h5", "--quiet")
 # Features learned for the nodes are those of the file's graph, test pairs included; none joins other graphs.
-run("train_link", "d.h5", "--node-features", "learned", "--epochs", 2, "--quiet", "--checkpoint", "learned.h5")
-run("predict", "d.h5", "--checkpoint", "learned.h5", "--quiet", "--missing-links", 3, "--out", "m.csv")
+run("train_link d.h5 --node-features learned --epochs 2 --quiet --checkpoint learned.h5")
+run("predict d.h5 --checkpoint learned.h5 --quiet --missing-links 3 --out m.csv")
 assert len(rows("m.csv")) == 3
 # Without names, numbers; the same scores.
 write("numbers.txt", "3 0\n9 9\n")
-run("predict", "plain.h5", "--checkpoint", "dot.h5", "--quiet", "--pairs", "numbers.txt", "--out", "p.csv")
+run("predict plain.h5 --checkpoint dot.h5 --quiet --pairs numbers.txt --out p.csv")
 assert [(row["source"], row["target"]) for row in rows("p.csv")] == [("3", "0"), ("9", "9")]
 
 # Refusals: file and line, and the option that helps.
@@ -155,24 +111,22 @@ for text, said in ((f"source,target\n{names[1]},{names[2]}\n{names[1]},nobody\n"
                    (f"{names[1]}\n", "bad.csv:1: one column"),
                    (f"{names[1]},{names[2]}\n{names[1]},{names[2]},3\n", "bad.csv:2: 3 fields, expected 2")):
     write("bad.csv", text)
-    err = run(*base, "--pairs", "bad.csv", "--out", "bad_out.csv", status=1)
-    assert said in err and not os.path.exists("bad_out.csv"), (text, err)
-run("train_gcn", "d.h5", "--epochs", 2, "--quiet", "--checkpoint", "gcn.h5")
-for checkpoint, options, said in (
-        ("dot.h5", ("--out", "o.csv"), "--missing-links K"), ("dot.h5", ("--pairs", "numbers.txt"), "--out"),
-        ("dot.h5", ("--out", "o.csv", "--missing-links", 3, "--class-scores"), "--class-scores"),
-        ("dot.h5", ("--out", "o.csv", "--missing-links", -1), "--missing-links"),
-        ("dot.h5", ("--out", "o.csv", "--missing-links", 3, "--pairs", "numbers.txt"), "one of them"),
-        ("dot.h5", ("--out", "o.csv", "--missing-links", 3, "--nodes", "nobody"), '"nobody" is no node'),
-        ("gcn.h5", ("--out", "o.csv", "--missing-links", 3), "a model of nodes"),
-        ("gcn.h5", ("--out", "o.csv", "--pairs", "numbers.txt"), "a model of nodes")):
-    assert said in run("predict", "d.h5", "--checkpoint", checkpoint, "--quiet", *options, status=2), said
+    refused("predict d.h5 --checkpoint dot.h5 --quiet --pairs bad.csv --out bad_out.csv", says=said)
+    assert not os.path.exists("bad_out.csv"), text
+run("train_gcn d.h5 --epochs 2 --quiet --checkpoint gcn.h5")
+for words, says in (("dot.h5 --out o.csv", "--missing-links K"), ("dot.h5 --pairs numbers.txt", "--out"),
+                    ("dot.h5 --out o.csv --missing-links 3 --class-scores", "--class-scores"),
+                    ("dot.h5 --out o.csv --missing-links -1", "--missing-links"),
+                    ("dot.h5 --out o.csv --missing-links 3 --pairs numbers.txt", "one of them"),
+                    ("dot.h5 --out o.csv --missing-links 3 --nodes nobody", '"nobody" is no node'),
+                    ("gcn.h5 --out o.csv --missing-links 3", "a model of nodes"),
+                    ("gcn.h5 --out o.csv --pairs numbers.txt", "a model of nodes")):
+    refused(f"predict d.h5 --quiet --checkpoint {words}", says=says, status=2)
 
 # Chosen nodes in the order asked: the rows of the whole table.
 for out in ("o.csv", "o.h5"):
-    run("predict", "d.h5", "--checkpoint", "gcn.h5", "--quiet", "--out", "all" + out, "--embeddings", "e" + out)
-    run("predict", "d.h5", "--checkpoint", "gcn.h5", "--quiet", "--out", out, "--embeddings", "some" + out, "--nodes",
-        "chosen.txt")
+    run(f"predict d.h5 --checkpoint gcn.h5 --quiet --out all{out} --embeddings e{out}")
+    run(f"predict d.h5 --checkpoint gcn.h5 --quiet --out {out} --embeddings some{out} --nodes chosen.txt")
 for whole, part in (("allo.csv", "o.csv"), ("eo.csv", "someo.csv")):
     everything = rows(whole)
     assert [row["node"] for row in everything] == names
@@ -190,15 +144,13 @@ with h5py.File("eo.h5") as f, h5py.File("allo.h5") as g, h5py.File("gcn.h5") as 
     a[np.diag_indices(NODES)] += np.diag(a) == 0
     d = a.sum(1) ** -0.5
     np.testing.assert_allclose(d[:, None] * a * d @ e @ w + b, logits, rtol=1e-4, atol=1e-5)
-run("train_gcn", "d.h5", "--epochs", 2, "--layers", 1, "--quiet", "--checkpoint", "one.h5")
-assert "no hidden layer" in run("predict", "d.h5", "--checkpoint", "one.h5", "--embeddings", "z.csv", status=2)
+run("train_gcn d.h5 --epochs 2 --layers 1 --quiet --checkpoint one.h5")
+refused("predict d.h5 --checkpoint one.h5 --embeddings z.csv", says="no hidden layer", status=2)
 
 # Every other trainer of nodes gives embeddings of its hidden width.
 for program in ("train_sage", "train_gat", "train_gin", "train_transformer", "train_agnn", "train_qgnn"):
-    if not os.path.exists(os.path.join(BIN, program)):
-        raise SystemExit(f"{program} is not built")
-    run(program, "d.h5", "--epochs", 1, "--hidden", 8, "--quiet", "--checkpoint", "c.h5")
-    run("predict", "d.h5", "--checkpoint", "c.h5", "--quiet", "--embeddings", "z.h5", "--nodes", names[2])
+    run(f"{program} d.h5 --epochs 1 --hidden 8 --quiet --checkpoint c.h5")
+    run("predict d.h5 --checkpoint c.h5 --quiet --embeddings z.h5 --nodes", names[2])
     with h5py.File("z.h5") as f:
         assert f["nodes/embedding"].shape[0] == 1 and f["nodes/embedding"].shape[1] % 8 == 0, program
 print("ok")

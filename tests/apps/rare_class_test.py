@@ -1,29 +1,13 @@
 """A class of few nodes: metrics of its ranking, early stopping by them, the calibration error and class weights, held against
 numpy over the predictions that were written."""
 
-import csv
 import json
-import os
-import subprocess
-import sys
-import tempfile
+import shutil
 
-try:
-    import h5py
-    import numpy as np
-except ImportError as missing:
-    print(f"MESSAGE: skipped: {missing} (python3-h5py, python3-numpy)")
-    sys.exit(bool(os.environ.get("CI")))
+from programs import datasets_in, expect, np, packed, parts_of, refused, result_of, rows, run, write_graph
 
-BIN = os.environ["ADJOINT_BIN_DIR"]
 NODES = 900
 NAMES = ["honest", "fraud"]
-
-
-def run(program, *words, status=0):
-    ran = subprocess.run([os.path.join(BIN, program), *map(str, words)], capture_output=True, text=True)
-    assert ran.returncode == status, (program, words, ran.returncode, ran.stdout, ran.stderr)
-    return ran.stderr + ran.stdout
 
 
 def write(path, rng):
@@ -31,16 +15,9 @@ def write(path, rng):
     y = (rng.random(NODES) < 0.125).astype(np.int32)
     src = rng.integers(0, NODES, 3 * NODES)
     same = np.array([rng.choice(np.flatnonzero(y == y[k])) if rng.random() < 0.4 else rng.integers(0, NODES) for k in src])
-    with h5py.File(path, "w") as f:
-        f.attrs.update({"format": "adjoint.graph", "version": 1, "name": "rare", "num_nodes": NODES, "num_classes": 2,
-                        "task": "node_class", "undirected": 1})
-        f["edges/src"], f["edges/dst"] = np.r_[src, same].astype(np.int32), np.r_[same, src].astype(np.int32)
-        f["nodes/x"] = (rng.normal(size=(NODES, 6)) + 0.6 * y[:, None]).astype(np.float32)
-        f["nodes/y"] = y
-        f["nodes/class_names"] = np.frombuffer("".join(NAMES).encode(), np.uint8)
-        f["nodes/class_names_offsets"] = np.array([0, 6, 11])
-        for name, part in zip(("train", "val", "test"), np.split(rng.permutation(NODES), [300, 600])):
-            f["splits/" + name] = np.sort(part).astype(np.int32)
+    write_graph(path, {"edges/src": np.r_[src, same], "edges/dst": np.r_[same, src], "nodes/y": y, **packed("nodes/class_names", NAMES),
+                       "nodes/x": (rng.normal(size=(NODES, 6)) + 0.6 * y[:, None]).astype(np.float32),
+                       **parts_of(rng.permutation(NODES), 300, 600)}, num_nodes=NODES, num_classes=2, undirected=1)
     return y
 
 
@@ -84,49 +61,41 @@ def calibration_error(p, y):
 METRICS = {"pr-auc": pr_auc, "recall@precision=0.6": recall_at_precision(0.6), "recall@40": share_of_top(40, True),
            "precision@40": share_of_top(40, False)}
 
-with tempfile.TemporaryDirectory() as folder:
-    os.chdir(folder)
-    y = write("rare.h5", np.random.default_rng(3))
-    with h5py.File("rare.h5") as f:
-        train, test = f["splits/train"][:], f["splits/test"][:]
-    for metric, measure in METRICS.items():
-        output = run("train_gcn", "rare.h5", "--metric", metric, "--patience", 30, "--epochs", 400, "--metrics", "m.csv",
-                     "--predict", "p.h5", "--json", "--class-scores", "--run-dir", "run", "--checkpoint", "gcn.h5")
-        result = json.loads(output.splitlines()[-1])
-        with open("m.csv", encoding="utf-8", newline="") as f:
-            rows = list(csv.reader(f))
-        column = metric.replace("-", "_").replace("@", "_").replace("=", "_").replace(".", "_")
-        assert rows[0][4] == "val_" + column, rows[0]
-        values = [float(row[4]) for row in rows[1:]]
-        best = values.index(max(values)) + 1
-        assert (result["metric"], result["best_epoch"]) == (metric, best), result
-        assert len(values) == result["epochs_run"] == min(best + 30, 400), (best, result)
-        with h5py.File("p.h5") as f:
-            p = f["nodes/probability"][:].astype(float)
-        margin = (p[:, 1] - p[:, 0])[test]
-        assert abs(measure(margin, y[test]) - result["test_acc"]) < 1e-6, (metric, measure(margin, y[test]), result)
-        assert abs(result["class_scores"]["ece"] - calibration_error(p[test], y[test])) < 1e-5, result
-        again = run("predict", "--checkpoint", "gcn.h5", "--data", "rare.h5", "--out", "q.h5", "--json")
-        assert json.loads(again.splitlines()[-1])["test_acc"] == result["test_acc"], again
-        for name in os.listdir("run"):
-            os.remove(os.path.join("run", name))
-        os.rmdir("run")
-    assert "expected precision@K with K of 1 or more" in run("train_gcn", "rare.h5", "--metric", "precision@x", status=2)
-    assert "splits/val: no recall@301" in run("train_gcn", "rare.h5", "--metric", "recall@301", status=1)
+y = write("rare.h5", np.random.default_rng(3))
+split = datasets_in("rare.h5", "splits")
+train, test = split["train"], split["test"]
+for metric, measure in METRICS.items():
+    result = result_of(f"train_gcn rare.h5 --metric {metric} --patience 30 --epochs 400 --metrics m.csv --predict p.h5 --json "
+                       "--class-scores --run-dir run --checkpoint gcn.h5")
+    found = rows("m.csv")
+    column = "val_" + metric.replace("-", "_").replace("@", "_").replace("=", "_").replace(".", "_")
+    assert list(found[0])[4] == column, found[0]
+    values = [float(row[column]) for row in found]
+    best = values.index(max(values)) + 1
+    assert (result["metric"], result["best_epoch"]) == (metric, best), result
+    assert len(values) == result["epochs_run"] == min(best + 30, 400), (best, result)
+    p = datasets_in("p.h5", "nodes")["probability"].astype(float)
+    margin = (p[:, 1] - p[:, 0])[test]
+    assert abs(measure(margin, y[test]) - result["test_acc"]) < 1e-6, (metric, measure(margin, y[test]), result)
+    assert abs(result["class_scores"]["ece"] - calibration_error(p[test], y[test])) < 1e-5, result
+    again = result_of("predict --checkpoint gcn.h5 --data rare.h5 --out q.h5 --json")
+    assert again["test_acc"] == result["test_acc"], again
+    shutil.rmtree("run")
+refused("train_gcn rare.h5 --metric precision@x", says="expected precision@K with K of 1 or more", status=2)
+expect(run("train_gcn rare.h5 --metric recall@301", status=1), "splits/val: no recall@301")
 
-    counts = np.bincount(y[train])
-    recalls = {}
-    for weights in ("none", "balanced", "fraud=30"):
-        output = run("train_sage", "rare.h5", "--class-weights", weights, "--epochs", 60, "--json", "--class-scores",
-                     "--predict", "p.csv", "--run-dir", weights.replace("=", "-"))
-        factors = {"none": None, "balanced": len(train) / (2 * counts),
-                   "fraud=30": np.array([1, 30]) * len(train) / (counts * [1, 30]).sum()}[weights]
-        line = factors is not None and f"class weights: honest {factors[0]:.4g}, fraud {factors[1]:.4g}\n"
-        assert line in output if line else "class weights" not in output, (line, output)
-        result = json.loads(output.splitlines()[-1])
-        assert result["class_weights"] == weights
-        recalls[weights] = result["class_scores"]["classes"][1]["recall"]
-    assert recalls["none"] + 0.2 < recalls["balanced"] <= recalls["fraud=30"], recalls
-    refused = run("train_sage", "rare.h5", "--class-weights", "froud=2", status=2)
-    assert "no class 'froud', expected honest, fraud; did you mean 'fraud'?" in refused, refused
+counts = np.bincount(y[train])
+recalls = {}
+for weights in ("none", "balanced", "fraud=30"):
+    words = f"train_sage rare.h5 --class-weights {weights} --epochs 60 --json --class-scores --predict p.csv"
+    output = run(f"{words} --run-dir {weights.replace('=', '-')}")
+    factors = {"none": None, "balanced": len(train) / (2 * counts),
+               "fraud=30": np.array([1, 30]) * len(train) / (counts * [1, 30]).sum()}[weights]
+    line = factors is not None and f"class weights: honest {factors[0]:.4g}, fraud {factors[1]:.4g}\n"
+    assert line in output if line else "class weights" not in output, (line, output)
+    result = json.loads(output.splitlines()[-1])
+    assert result["class_weights"] == weights
+    recalls[weights] = result["class_scores"]["classes"][1]["recall"]
+assert recalls["none"] + 0.2 < recalls["balanced"] <= recalls["fraud=30"], recalls
+refused("train_sage rare.h5 --class-weights froud=2", says="no class 'froud', expected honest, fraud; did you mean 'fraud'?", status=2)
 print("ok")

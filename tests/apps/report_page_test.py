@@ -1,24 +1,17 @@
 """The page of `--report`: the command, options, data, columns by importance and embeddings, of every kind of training."""
 
 import html
-import os
 import re
-import subprocess
-import tempfile
 
-import h5py
-import numpy as np
+from programs import BIN, datasets_in, np, packed, parts_of, read, run as run_program, write_graph
 
-BIN = os.environ["ADJOINT_BIN_DIR"]
 N = 300
 rng = np.random.default_rng(2)
 
 
-def report(program, *options):
-    subprocess.run([os.path.join(BIN, program), *map(str, options), "--quiet", "--report", "a page.html"], check=True,
-                   stdout=subprocess.DEVNULL)
-    with open("a page.html") as file:
-        return file.read()
+def report(line):
+    run_program(f"{line} --quiet --report", "a page.html")
+    return read("a page.html")
 
 
 def section(page, heading):
@@ -30,21 +23,11 @@ def cells(text):
     return [[html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)] for row in re.findall(r"<tr>(.*?)</tr>", text)]
 
 
-def write(path, x, names, classes, task="node_class", **more):
-    with h5py.File(path, "w") as f:
-        f.attrs.update({"format": "adjoint.graph", "version": 1, "name": "a & b", "num_nodes": N, "num_classes": 3, "task": task})
-        f["edges/src"], f["edges/dst"] = src, dst
-        f["nodes/x"] = x
-        f["nodes/y"] = y
-        for place, texts in (("nodes/x_names", names), ("nodes/class_names", classes)):
-            if texts:
-                texts = [text.encode() for text in texts]
-                f[place] = np.frombuffer(b"".join(texts), np.uint8)
-                f[place + "_offsets"] = np.cumsum([0] + [len(text) for text in texts])
-        f["splits/train"], f["splits/val"], f["splits/test"] = order[:150], order[150:200], order[200:]
+def write(path, x, names=(), classes=()):
+    write_graph(path, {**edges, **split, "nodes/x": x, "nodes/y": y, **(packed("nodes/x_names", names) if names else {}),
+                       **(packed("nodes/class_names", classes) if classes else {})}, name="a & b", num_nodes=N, num_classes=3)
 
 
-os.chdir(tempfile.mkdtemp())
 order = rng.permutation(N)
 y = rng.integers(0, 3, N)
 y[order[0]] = 2
@@ -52,12 +35,14 @@ src = np.arange(N)
 dst = np.array([rng.choice(np.flatnonzero(y == c)) for c in y])
 x = rng.normal(size=(N, 4)).astype(np.float32)
 x[:, 2] = 2.0 * y - 2 + 0.1 * rng.normal(size=N)
+edges, split = {"edges/src": src, "edges/dst": dst}, parts_of(order, 150, 200)
 names, classes = ["noise", "other <noise>", "signal", "more"], ["low", "mid & high", "top"]
 write("d.h5", x, names, classes)
 
-page = report("train_sage", "d.h5", "--epochs", 60, "--hidden", 8, "--seed", 3, "--features-scaling", "standard")
+training = "train_sage d.h5 --epochs 60 --hidden 8 --seed 3 --features-scaling standard"
+page = report(training)
 run, data = dict(cells(section(page, "Run"))), dict(cells(section(page, "Data")))
-assert run["command"].startswith(os.path.join(BIN, "train_sage") + " d.h5 --epochs 60") and run["command"].endswith("--report 'a page.html'"), run
+assert run["command"].startswith(f"{BIN / 'train_sage'} d.h5 --epochs 60") and run["command"].endswith("--report 'a page.html'"), run
 assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", run["date"]) and float(run["test accuracy"]) > 0.9, run
 assert data["scaling of features"] == "standard" and data["columns"] == ", ".join(names) and data["dataset"] == "a & b", data
 counts = [int((y[order[:150]] == c).sum()) for c in range(3)]
@@ -71,19 +56,16 @@ embeddings = section(page, "Embeddings")
 assert embeddings.count("<circle") == N + 3  # and the legend's
 assert all(html.escape(name) in embeddings for name in classes) and "% of the variance" in embeddings
 assert not re.search(r'(src|href)="(?!data:)', page) and "nan" not in embeddings
-again = report("train_sage", "d.h5", "--epochs", 60, "--hidden", 8, "--seed", 3, "--features-scaling", "standard")
-assert section(again, "Columns by importance") == section(page, "Columns by importance")
+assert section(report(training), "Columns by importance") == section(page, "Columns by importance")
 
 # The importance on test nodes of the column by shuffling it in the file: of the same order.
 falls = []
-subprocess.run([os.path.join(BIN, "train_sage"), "d.h5", "--epochs", "60", "--hidden", "8", "--seed", "3", "--quiet", "--checkpoint", "c.h5",
-                "--features-scaling", "standard"], check=True, stdout=subprocess.DEVNULL)
+run_program(f"{training} --quiet --checkpoint c.h5")
 
 
 def accuracy(path):
-    subprocess.run([os.path.join(BIN, "predict"), path, "--checkpoint", "c.h5", "--out", "p.h5", "--quiet"], check=True, stdout=subprocess.DEVNULL)
-    with h5py.File("p.h5") as f:
-        return (f["nodes/prediction"][...] == y)[order[200:]].mean()
+    run_program(f"predict {path} --checkpoint c.h5 --out p.h5 --quiet")
+    return (datasets_in("p.h5", "nodes")["prediction"] == y)[order[200:]].mean()
 
 
 for _ in range(10):
@@ -94,30 +76,25 @@ for _ in range(10):
 assert abs(np.mean(falls) - float(importance[0][1])) < 0.1, (falls, importance)
 
 # Mini-batches, features elsewhere, one layer, links, edges, graphs, targets, many columns: what there is, or why not.
-page = report("train_sage", "d.h5", "--epochs", 2, "--loader", "neighbor", "--fanouts", "4,4")
+page = report("train_sage d.h5 --epochs 2 --loader neighbor --fanouts 4,4")
 assert "signal" in section(page, "Columns by importance") and "<circle" in section(page, "Embeddings")
-page = report("train_sage", "d.h5", "--epochs", 2, "--loader", "neighbor", "--fanouts", "4,4", "--features", "host")
+page = report("train_sage d.h5 --epochs 2 --loader neighbor --fanouts 4,4 --features host")
 assert "not in memory" in section(page, "Columns by importance") and "<h2>Embeddings" not in page
-page = report("train_gcn", "d.h5", "--epochs", 2, "--layers", 1)
+page = report("train_gcn d.h5 --epochs 2 --layers 1")
 assert "signal" in section(page, "Columns by importance") and "<h2>Embeddings" not in page
-page = report("train_link", "d.h5", "--epochs", 3, "--runs", 2)
+page = report("train_link d.h5 --epochs 3 --runs 2")
 assert len(cells(section(page, "Columns by importance"))) == 5 and "<circle" in section(page, "Embeddings")
-write("wide.h5", rng.normal(size=(N, 201)).astype(np.float32), None, None)
-page = report("train_gcn", "wide.h5", "--epochs", 2)
+write("wide.h5", rng.normal(size=(N, 201)).astype(np.float32))
+page = report("train_gcn wide.h5 --epochs 2")
 assert "201 columns" in section(page, "Columns by importance") and "<circle" in section(page, "Embeddings")
-write("plain.h5", x, None, None)
-page = report("train_gcn", "plain.h5", "--epochs", 2, "--precision", "bfloat16")
+write("plain.h5", x)
+page = report("train_gcn plain.h5 --epochs 2 --precision bfloat16")
 assert "column 2" in section(page, "Columns by importance")
-with h5py.File("edges.h5", "w") as f:
-    f.attrs.update({"format": "adjoint.graph", "version": 1, "name": "e", "num_nodes": N, "num_classes": 3, "task": "edge_class"})
-    f["edges/src"], f["edges/dst"], f["edges/y"], f["nodes/x"] = src, dst, y, x
-    f["splits/train"], f["splits/val"], f["splits/test"] = order[:150], order[150:200], order[200:]
-page = report("train_edge", "edges.h5", "--epochs", 20, "--model", "sage")
+write_graph("edges.h5", {**edges, **split, "edges/y": y, "nodes/x": x}, num_nodes=N, num_classes=3, task="edge_class")
+page = report("train_edge edges.h5 --epochs 20 --model sage")
 assert cells(section(page, "Columns by importance"))[1][0] == "column 2" and "<circle" in section(page, "Embeddings")
 assert "150 edges: 0 " in dict(cells(section(page, "Data")))["to train"]
-with h5py.File("graphs.h5", "w") as f:
-    f.attrs.update({"format": "adjoint.graph", "version": 1, "name": "g", "num_nodes": 60, "num_classes": 2, "task": "graph_class"})
-    f["graphs/offsets"], f["graphs/y"] = np.arange(0, 61, 2), np.arange(30) % 2
-    f["edges/src"], f["edges/dst"], f["nodes/x"] = np.arange(0, 60, 2), np.arange(1, 60, 2), x[:60]
-page = report("train_graph_gin", "graphs.h5", "--epochs", 1, "--folds", 3, "--split", "0")
+write_graph("graphs.h5", {"graphs/offsets": np.arange(0, 61, 2), "graphs/y": np.arange(30) % 2, "edges/src": np.arange(0, 60, 2),
+                          "edges/dst": np.arange(1, 60, 2), "nodes/x": x[:60]}, num_nodes=60, num_classes=2, task="graph_class")
+page = report("train_graph_gin graphs.h5 --epochs 1 --folds 3 --split 0")
 assert "models of graphs" in section(page, "Columns by importance")

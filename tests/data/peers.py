@@ -2,9 +2,11 @@
 if it is installed. ADJOINT_PYTHON_PEERS names an interpreter that has more of them than the system's; the tests then run in
 that one."""
 import contextlib
+import csv
 import functools
 import importlib
 import io
+import json
 import os
 import pathlib
 import pickle
@@ -59,6 +61,100 @@ def have_data(*paths):
         return found
     skipped(f"no {next(path for path in found if not path.exists())}")
     return None
+
+
+def run(line, *words, status=0, stdin=None):
+    """What a program writes, errors first. `line` is its name and arguments, split at blanks; `words` are more, as they are."""
+    program, *options = line.split() + [str(word) for word in words]
+    ran = subprocess.run([BIN / program, *options], capture_output=True, text=True, input=stdin, timeout=600)
+    assert ran.returncode == status, (program, options, ran.returncode, ran.stdout, ran.stderr)
+    return ran.stderr + ran.stdout
+
+
+def expect(text, *parts):
+    for part in parts:
+        assert part in text, (part, text)
+    return text
+
+
+def refused(line, *words, says, status=1):
+    """The program fails with one line that has these parts (or this one)."""
+    error = run(line, *words, status=status)
+    assert error.count("\n") == 1, error
+    return expect(error, *([says] if isinstance(says, str) else says))
+
+
+def result_of(line, *words):
+    """The JSON that a program prints last."""
+    return json.loads(run(line, *words).splitlines()[-1])
+
+
+def write(path, content):
+    """Text, bytes, or rows of a table. Returns the path."""
+    if isinstance(content, (str, bytes)):
+        pathlib.Path(path).write_bytes(content if isinstance(content, bytes) else content.encode())
+    else:
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows(content)
+    return path
+
+
+def read(path):
+    return pathlib.Path(path).read_text(encoding="utf-8")
+
+
+def rows(path):
+    """The rows of a table with a header."""
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def packed(place, names):
+    """Texts as the schema has them."""
+    texts = [name.encode() for name in names]
+    return {place: np.frombuffer(b"".join(texts), np.uint8), f"{place}_offsets": np.cumsum([0] + [len(text) for text in texts])}
+
+
+def texts(group, place):
+    """The inverse, of an open file or group."""
+    text, ends = group[place][:].tobytes(), group[f"{place}_offsets"][:]
+    return [text[a:b].decode() for a, b in zip(ends, ends[1:])]
+
+
+def parts_of(order, *cuts):
+    """The places of a split into three parts at the cuts."""
+    return {f"splits/{name}": np.sort(part) for name, part in zip(PARTS, np.split(order, cuts))}
+
+
+def write_graph(path, places, **attributes):
+    """A file of the schema: values by place, those that are None left out."""
+    with h5py.File(path, "w") as f:
+        f.attrs.update({"format": "adjoint.graph", "version": 1, "name": "a", "task": "node_class"} | attributes)
+        for place, values in places.items():
+            if values is not None:
+                f[place] = values
+    return path
+
+
+def datasets_in(path, start=""):
+    """All datasets below a group, by their names there."""
+    found = {}
+    with h5py.File(path) as f:
+        (f[start] if start else f).visititems(
+            lambda name, item: found.__setitem__(name, item[...]) if isinstance(item, h5py.Dataset) else None)
+    return found
+
+
+def holds(path, expected):
+    """A file has these values: lists of texts at a place with offsets, attributes as GROUP@NAME."""
+    with h5py.File(path) as f:
+        for place, value in expected.items():
+            group, _, name = place.partition("@")
+            if name:
+                found = (f[group] if group else f).attrs[name]
+            else:
+                found = texts(f, place) if f"{place}_offsets" in f else f[place][()]
+            np.testing.assert_array_equal(found, value, f"{path}: {place}")
 
 
 class Case(unittest.TestCase):
