@@ -1,24 +1,14 @@
 """The program bench: its figures are there and consistent, and wrong calls are refused."""
 
-import json
-import os
-import subprocess
-
-BENCH = os.path.join(os.environ.get("ADJOINT_BIN_DIR", "build/bin"), "bench")
+from programs import expect, result_of, run
 
 
-def run(*arguments):
-    return subprocess.run([BENCH, *arguments], capture_output=True, text=True)
-
-
-def results(*arguments):
-    done = run(*arguments, "--graph", "roads", "--repeats", "1", "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+def results(line):
+    return result_of(f"bench {line} --graph roads --repeats 1 --json")
 
 
 def test_figures():
-    report = results("spmm", "gemm", "coo_to_csr", "--width", "8", "--out", "16")
+    report = results("spmm gemm coo_to_csr --width 8 --out 16")
     assert report["app"] == "bench" and report["dataset"] == "roads" and report["nodes"] == 142257
     assert [row["op"] for row in report["results"]] == ["spmm", "gemm", "coo_to_csr"]
     for row in report["results"]:
@@ -29,33 +19,32 @@ def test_figures():
     # A row of features, a column and a weight for every entry; an offset and a row of the result for every node.
     assert spmm["bytes"] == edges * (8 * 4 + 4 + 4) + (nodes + 1) * 8 + nodes * 8 * 4
     assert gemm["bytes"] == 4 * (nodes * 8 + 8 * 16 + nodes * 16)
-    gat = results("gat", "--width", "16", "--heads", "6")["results"][0]
+    gat = results("gat --width 16 --heads 6")["results"][0]
     assert gat["shape"] == f"{nodes} x 2 x 8, {edges} entries"
     # A row of features, a column and a source's two terms for every entry; of every node an offset, its own
     # two terms, the row of the result and two statistics.
     assert gat["bytes"] == edges * (16 * 4 + 4 + 2 * 4) + (nodes + 1) * 8 + nodes * (16 * 4 + 2 * 2 * 4)
-    half = results("spmm", "--width", "8", "--dtype", "bfloat16")["results"][0]
+    half = results("spmm --width 8 --dtype bfloat16")["results"][0]
     assert half["bytes"] == edges * (8 * 2 + 4 + 4) + (nodes + 1) * 8 + nodes * 8 * 2
 
 
 def test_orders():
-    ordered = results("spmm", "--width", "4", "--order", "random", "--order", "metis", "--parts", "9")
-    plain = results("spmm", "--width", "4")
+    ordered = results("spmm --width 4 --order random --order metis --parts 9")
+    plain = results("spmm --width 4")
     assert ordered["edges"] == plain["edges"] and ordered["results"][0]["bytes"] == plain["results"][0]["bytes"]
 
 
 def test_training_epoch():
-    row = results("gcn_epoch", "--hidden", "4", "--layers", "2", "--features", "3", "--classes", "2")["results"][0]
+    row = results("gcn_epoch --hidden 4 --layers 2 --features 3 --classes 2")["results"][0]
     assert row["ms"] > 0 and row["shape"].startswith("3-1x4-2")
     # The programs' models, with heads of width --hidden.
-    rows = results("gatv2_epoch", "sage_epoch", "--hidden", "4", "--heads", "2", "--layers", "2", "--features", "3", "--classes", "2", "--dtype", "bfloat16")["results"]
+    rows = results("gatv2_epoch sage_epoch --hidden 4 --heads 2 --layers 2 --features 3 --classes 2 --dtype bfloat16")["results"]
     assert [row["shape"] for row in rows] == ["GATv2 3-2x4-2 batch-norm", "SAGE-mean 3-4-2 batch-norm"]
 
 
 def test_sampling():
-    words = ["sample", "neighbor_batch", "--fanouts", "3,2", "--batch-size", "100", "--features", "5"]
-    for more in [[], ["--sampling", "replace"], ["--sampling", "labor", "--workers", "2"]]:
-        for row in results(*words, *more)["results"]:
+    for more in ("", "--sampling replace", "--sampling labor --workers 2"):
+        for row in results(f"sample neighbor_batch --fanouts 3,2 --batch-size 100 --features 5 {more}")["results"]:
             batches, _, seeds, _, nodes, _ = row["shape"].split()
             assert (batches, seeds) == ("50", "100") and 5000 < int(nodes) < 5000 + row["edges"]
             assert 5000 < row["edges"] <= 50 * (100 * 3 + 400 * 2)
@@ -64,43 +53,24 @@ def test_sampling():
 
 
 def test_clusters():
-    small = ["--hidden", "4", "--layers", "2", "--features", "3", "--classes", "2", "--parts", "40", "--parts-per-batch", "7"]
-    rows = results("cluster_epoch", "cluster_epoch_kept", "cluster_batches", *small)["results"]
+    rows = results("cluster_epoch cluster_epoch_kept cluster_batches --hidden 4 --layers 2 --features 3 --classes 2 --parts 40 "
+                   "--parts-per-batch 7")["results"]
     assert [row["op"] for row in rows] == ["cluster_epoch", "cluster_epoch_kept", "cluster_batches"]
     for row in rows:
         assert row["ms"] > 0 and row["shape"] == "GCN 3-4-2 batch-norm, 7 of 40 parts a batch", row
 
 
 def test_wrong_calls():
-    for arguments, told in [
-        (["nonsense"], "no op 'nonsense'"),
-        (["--graph", "nowhere"], "expected one of"),
-        (["--repeats", "0"], "--repeats"),
-        (["--dtype", "float16"], "--dtype"),
-        (["sample", "--fanouts", "5,x"], "--fanouts"),
-        (["sample", "--sampling", "none"], "--sampling"),
-        (["sample", "--sampling", "weighted"], "has no edge weights"),
-        (["sample", "--batch-size", "100000"], "nodes to train on"),
-        (["--heads", "0"], "--heads"),
-        (["--attention-dropout", "1"], "--attention-dropout"),
-        (["--order", "best"], "--order"),
-        (["--parts", "-1"], "--parts"),
-        (["--parts-per-batch", "0"], "--parts-per-batch"),
-        (["--speed"], "--speed"),
-        (["--device", "tpu"], "tpu"),
-    ]:
-        done = run(*arguments)
-        assert done.returncode == 2 and told in done.stderr, (arguments, done.returncode, done.stderr)
-    done = run("spmm", "--data", "/nonexistent.h5")
-    assert done.returncode == 1 and "/nonexistent.h5" in done.stderr
-    done = run("--help")
-    assert done.returncode == 0 and "spmm_backward" in done.stdout
+    for words, told in (("nonsense", "no op 'nonsense'"), ("--graph nowhere", "expected one of"), ("--repeats 0", "--repeats"),
+                        ("--dtype float16", "--dtype"), ("sample --fanouts 5,x", "--fanouts"), ("sample --sampling none", "--sampling"),
+                        ("sample --sampling weighted", "has no edge weights"), ("sample --batch-size 100000", "nodes to train on"),
+                        ("--heads 0", "--heads"), ("--attention-dropout 1", "--attention-dropout"), ("--order best", "--order"),
+                        ("--parts -1", "--parts"), ("--parts-per-batch 0", "--parts-per-batch"), ("--speed", "--speed"),
+                        ("--device tpu", "tpu")):
+        expect(run(f"bench {words}", status=2), told)
+    expect(run("bench spmm --data /nonexistent.h5", status=1), "/nonexistent.h5")
+    expect(run("bench --help"), "spmm_backward")
 
 
-if __name__ == "__main__":
-    test_figures()
-    test_orders()
-    test_training_epoch()
-    test_sampling()
-    test_clusters()
-    test_wrong_calls()
+for test in (test_figures, test_orders, test_training_epoch, test_sampling, test_clusters, test_wrong_calls):
+    test()

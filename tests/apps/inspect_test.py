@@ -1,20 +1,12 @@
 """`inspect --json` prints one object that Python's json reads, with the contents that h5py finds in the file."""
 
 import json
-import os
-import subprocess
-import tempfile
 
-import h5py
-import numpy as np
-
-INSPECT = os.path.join(os.environ["ADJOINT_BIN_DIR"], "inspect")
+from programs import expect, np, packed, run, write_graph
 
 
-def inspect(path, *options):
-    ran = subprocess.run([INSPECT, path, "--json", *options], capture_output=True, text=True)
-    assert ran.stdout.count("\n") == 1, ran.stdout
-    return ran.returncode, json.loads(ran.stdout)
+def inspect(path, *options, status=0):
+    return json.loads(run(f"inspect {path} --json", *options, status=status).splitlines()[-1])
 
 
 rng = np.random.default_rng(3)
@@ -31,76 +23,67 @@ def write(path, name="quote \" and \\ and \n", **changed):
     labelled = np.flatnonzero(parts["nodes/y"] >= 0)
     parts |= {"splits/train": labelled[:20], "splits/val": labelled[20:30], "splits/test": labelled[30:]}
     parts |= changed
-    with h5py.File(path, "w") as f:
-        f.attrs.update({"format": "adjoint.graph", "version": 1, "name": name, "num_nodes": nodes,
-                        "num_classes": 4, "task": "node_class"})
-        for place, values in parts.items():
-            f[place] = values
+    write_graph(path, parts, name=name, num_nodes=nodes, num_classes=4)
     return parts
 
 
-with tempfile.TemporaryDirectory() as folder:
-    path = os.path.join(folder, "file.h5")
-    parts = write(path)
-    status, result = inspect(path)
-    src, dst, x, y = (parts[k] for k in ("edges/src", "edges/dst", "nodes/x", "nodes/y"))
-    assert status == 0 and result["problems"] == []
-    assert result["app"] == "inspect" and result["file"] == path and result["name"] == "quote \" and \\ and \n"
-    assert (result["nodes"], result["edges"], result["num_classes"]) == (50, 300, 4)
-    assert result["self_loops"] == int((src == dst).sum())
-    assert result["parallel"] == 300 - len(set(zip(src.tolist(), dst.tolist())))
-    degrees_in, degrees_out = np.bincount(dst, minlength=50), np.bincount(src, minlength=50)
-    assert result["isolated"] == int(((degrees_in + degrees_out) == 0).sum()) >= 10
-    for key, degrees in (("in_degree", degrees_in), ("out_degree", degrees_out)):
-        one = result[key]
-        assert (one["min"], one["max"]) == (degrees.min(), degrees.max()) and abs(one["mean"] - 6) < 1e-9
-        assert sum(count for _, _, count in one["histogram"]) == 50
-        for least, largest, count in one["histogram"]:
-            assert count == int(((degrees >= least) & (degrees <= largest)).sum())
-    assert not result["symmetric"] and not result["undirected"] and not result["weights"]
-    assert result["features"]["columns"] == 7 and not result["features"]["sparse"]
-    assert abs(result["features"]["fill"] - np.count_nonzero(x) / x.size) < 1e-5
-    assert result["features"]["negative"] == 0 and result["features"]["auto_scaling"] == "real"
-    assert result["features"]["least_scale"] == float(np.abs(x).max(axis=0).min())
-    assert result["features"]["largest_scale"] == float(np.abs(x).max())
-    assert result["features"]["zero_rows"] == int((x == 0).all(axis=1).sum())
-    assert result["labels"]["rows"] == 50 and result["labels"]["unlabelled"] == int((y < 0).sum())
-    assert result["labels"]["classes"] == {str(c): int((y == c).sum()) for c in range(4)}
-    assert result["splits"] == [[20, 10, int((y >= 0).sum()) - 30]]
-    assert any("nodes/id int64 [50]" in extra for extra in result["besides"])
+path = "file.h5"
+parts = write(path)
+result = inspect(path)
+src, dst, x, y = (parts[k] for k in ("edges/src", "edges/dst", "nodes/x", "nodes/y"))
+assert result["problems"] == []
+assert result["app"] == "inspect" and result["file"] == path and result["name"] == "quote \" and \\ and \n"
+assert (result["nodes"], result["edges"], result["num_classes"]) == (50, 300, 4)
+assert result["self_loops"] == int((src == dst).sum())
+assert result["parallel"] == 300 - len(set(zip(src.tolist(), dst.tolist())))
+degrees_in, degrees_out = np.bincount(dst, minlength=50), np.bincount(src, minlength=50)
+assert result["isolated"] == int(((degrees_in + degrees_out) == 0).sum()) >= 10
+for key, degrees in (("in_degree", degrees_in), ("out_degree", degrees_out)):
+    one = result[key]
+    assert (one["min"], one["max"]) == (degrees.min(), degrees.max()) and abs(one["mean"] - 6) < 1e-9
+    assert sum(count for _, _, count in one["histogram"]) == 50
+    for least, largest, count in one["histogram"]:
+        assert count == int(((degrees >= least) & (degrees <= largest)).sum())
+assert not result["symmetric"] and not result["undirected"] and not result["weights"]
+assert result["features"]["columns"] == 7 and not result["features"]["sparse"]
+assert abs(result["features"]["fill"] - np.count_nonzero(x) / x.size) < 1e-5
+assert result["features"]["negative"] == 0 and result["features"]["auto_scaling"] == "real"
+assert result["features"]["least_scale"] == float(np.abs(x).max(axis=0).min())
+assert result["features"]["largest_scale"] == float(np.abs(x).max())
+assert result["features"]["zero_rows"] == int((x == 0).all(axis=1).sum())
+assert result["labels"]["rows"] == 50 and result["labels"]["unlabelled"] == int((y < 0).sum())
+assert result["labels"]["classes"] == {str(c): int((y == c).sum()) for c in range(4)}
+assert result["splits"] == [[20, 10, int((y >= 0).sum()) - 30]]
+assert any("nodes/id int64 [50]" in extra for extra in result["besides"])
 
-    assert "tiles" not in result
-    tiles = inspect(path, "--tiles")[1]["tiles"]
-    assert [(t["height"], t["width"]) for t in tiles] == [(8, 1), (16, 1), (64, 1), (128, 1), (1024, 1), (64, 64), (128, 128)]
-    for t in tiles:
-        filled = np.unique(dst // t["height"] * 1000 + src // t["width"], return_counts=True)[1]
-        assert t["counts"] == [[n, int((filled >= n).sum()), int(filled[filled >= n].sum())] for n, _, _ in t["counts"]]
-        assert len(t["counts"]) == 5 and t["counts"][0][2] == 300
+assert "tiles" not in result
+tiles = inspect(path, "--tiles")["tiles"]
+assert [(t["height"], t["width"]) for t in tiles] == [(8, 1), (16, 1), (64, 1), (128, 1), (1024, 1), (64, 64), (128, 128)]
+for t in tiles:
+    filled = np.unique(dst // t["height"] * 1000 + src // t["width"], return_counts=True)[1]
+    assert t["counts"] == [[n, int((filled >= n).sum()), int(filled[filled >= n].sum())] for n, _, _ in t["counts"]]
+    assert len(t["counts"]) == 5 and t["counts"][0][2] == 300
 
-    write(path, **{"edges/src": np.full(300, 99), "nodes/y": np.full(50, 7)})
-    status, result = inspect(path)
-    assert status == 1 and len([p for p in result["problems"] if "edges/src: 99" in p]) == 3
-    assert any(p.endswith("edges/src: 297 more such values, 300 in all") for p in result["problems"])
-    assert "edges" not in result and "features" in result
+write(path, **{"edges/src": np.full(300, 99), "nodes/y": np.full(50, 7)})
+result = inspect(path, status=1)
+assert len([p for p in result["problems"] if "edges/src: 99" in p]) == 3
+assert any(p.endswith("edges/src: 297 more such values, 300 in all") for p in result["problems"])
+assert "edges" not in result and "features" in result
 
-    names = ["a, b", "Zoë", "quote \"", "d"]
-    texts = [name.encode() for name in names]
-    write(path, **{"nodes/class_names": np.frombuffer(b"".join(texts), np.uint8),
-                   "nodes/class_names_offsets": np.cumsum([0] + [len(text) for text in texts])})
-    status, result = inspect(path)
-    assert status == 0 and result["class_names"] == names, result
-    shown = subprocess.run([INSPECT, path], capture_output=True, text=True).stdout
-    assert f"4, a, b: {int((y == 0).sum())}, Zoë: " in shown, shown
+names = ["a, b", "Zoë", "quote \"", "d"]
+write(path, **packed("nodes/class_names", names))
+assert inspect(path)["class_names"] == names
+expect(run(f"inspect {path}"), f"4, a, b: {int((y == 0).sum())}, Zoë: ")
 
-    write(path, **{"nodes/x": np.column_stack([rng.normal(size=50), rng.random(50) * 500, np.arange(50) % 2]).astype(np.float32)})
-    status, result = inspect(path)
-    assert status == 0 and result["features"]["negative"] > 0 and result["features"]["auto_scaling"] == "real"
-    assert "training standardises 2 of them" in subprocess.run([INSPECT, path], capture_output=True, text=True).stdout
-    write(path, **{"nodes/x": (rng.random((50, 20)) < 0.1).astype(np.float32)})
-    assert inspect(path)[1]["features"]["auto_scaling"] == "rows"
+write(path, **{"nodes/x": np.column_stack([rng.normal(size=50), rng.random(50) * 500, np.arange(50) % 2]).astype(np.float32)})
+result = inspect(path)
+assert result["features"]["negative"] > 0 and result["features"]["auto_scaling"] == "real"
+expect(run(f"inspect {path}"), "training standardises 2 of them")
+write(path, **{"nodes/x": (rng.random((50, 20)) < 0.1).astype(np.float32)})
+assert inspect(path)["features"]["auto_scaling"] == "rows"
 
-    write(path, **{"edges/src": np.zeros(0, int), "edges/dst": np.zeros(0, int)})
-    status, result = inspect(path)
-    assert status == 0 and result["edges"] == 0 and result["isolated"] == 50
-    assert result["in_degree"]["histogram"] == [[0, 0, 50]]
+write(path, **{"edges/src": np.zeros(0, int), "edges/dst": np.zeros(0, int)})
+result = inspect(path)
+assert result["edges"] == 0 and result["isolated"] == 50
+assert result["in_degree"]["histogram"] == [[0, 0, 50]]
 print("ok")

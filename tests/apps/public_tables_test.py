@@ -4,30 +4,16 @@ against what csv and numpy make of the same files."""
 import csv
 import gzip
 import io
-import os
-import pathlib
-import subprocess
 import sys
-import tempfile
 
-import h5py
-import numpy as np
+from programs import DATA, np, read, refused, run, write
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "data"))
-sys.dont_write_bytecode = True
 from from_adjoint import read_dataset
 
-BIN = os.environ["ADJOINT_BIN_DIR"]
-TABLES = pathlib.Path(os.environ.get("ADJOINT_TEST_DATA", pathlib.Path(__file__).resolve().parents[3] / "shared/data")).resolve() / "tables"
+TABLES = DATA / "tables"
 if not TABLES.is_dir():
     print(f"MESSAGE: skipped: no {TABLES} (set ADJOINT_TEST_DATA)")
     sys.exit(0)
-
-
-def run(program, *args, status=0):
-    done = subprocess.run([os.path.join(BIN, program), *map(str, args)], capture_output=True, text=True)
-    assert done.returncode == status, (args, done)
-    return done.stdout + done.stderr
 
 
 def rows(name, separator=","):
@@ -37,7 +23,7 @@ def rows(name, separator=","):
 
 
 def convert(name, *args):
-    note = run("convert", "edges", TABLES / name, "o.h5", *args)
+    note = run(f"convert edges {TABLES / name} o.h5", *args)
     return read_dataset("o.h5"), note
 
 
@@ -50,8 +36,6 @@ def expect_reversed(found, pairs):
     """The pairs in their order, then their reverses."""
     assert links(found) == pairs + [(b, a) for a, b in pairs if a != b] and found["undirected"]
 
-
-os.chdir(tempfile.mkdtemp())
 
 # OpenFlights: ids without a header, \N, airports without a flight and flights to airports that are not listed.
 routes, airports = rows("routes.dat.gz"), {row[0]: row for row in rows("airports.dat.gz")}
@@ -71,8 +55,7 @@ assert found["y"].tolist() == [countries.index(airports[node][3]) if node in air
 
 # A Song of Ice and Fire: lines end in CR; a person is called Nan; the second table has the names to show.
 edges = rows("asoiaf-all-edges.csv")[1:]
-error = run("convert", "edges", TABLES / "asoiaf-all-edges.csv", "o.h5", status=1)
-assert '"Nan"' in error and "--missing-ids" in error and "keep takes it as a name" in error
+refused(f"convert edges {TABLES}/asoiaf-all-edges.csv o.h5", says=['"Nan"', "--missing-ids", "keep takes it as a name"])
 found, note = convert("asoiaf-all-edges.csv", "--undirected", "--missing-ids", "keep", "--features", TABLES / "asoiaf-all-nodes.csv",
                       "--without", "Label")
 expect_reversed(found, [(row[0], row[1]) for row in edges])
@@ -84,7 +67,7 @@ edges = rows("got-edges.csv")[1:]
 found, _ = convert("got-edges.csv", "--undirected", "--missing-ids", "keep")
 expect_reversed(found, [(row[0], row[1]) for row in edges])
 assert found["edge_weight"].tolist() == 2 * [float(row[2]) for row in edges]
-assert "networkx.read_graphml" in run("convert", "edges", TABLES / "got-network.graphml", "g.h5", status=1)
+refused(f"convert edges {TABLES}/got-network.graphml g.h5", says="networkx.read_graphml")
 try:
     import networkx
     from to_adjoint import to_adjoint
@@ -113,18 +96,16 @@ wanted = np.zeros((len(ids), len(kinds)), np.float32)
 for k, node in enumerate(ids):
     wanted[k, np.searchsorted(kinds, [int(word) for word in words[node][0].split(",")])] = 1
 assert np.array_equal(found["x"], wanted) and found["y"].tolist() == [int(words[node][1]) for node in ids]
-run("train_gcn", "o.h5", "--epochs", 2, "--quiet", "--checkpoint", "film.h5")
-with open("later.txt", "w") as file:
-    file.write(f"node_id\t{column}\n1\t931,5\n2\t\n3\t5,12345,7\n")
-with open("later_edges.txt", "w") as file:
-    file.write("1\t2\n2\t3\n")
-note = run("convert", "edges", "later_edges.txt", "later.h5", "--features", "later.txt", "--like", "film.h5")
+run("train_gcn o.h5 --epochs 2 --quiet --checkpoint film.h5")
+write("later.txt", f"node_id\t{column}\n1\t931,5\n2\t\n3\t5,12345,7\n")
+write("later_edges.txt", "1\t2\n2\t3\n")
+note = run("convert edges later_edges.txt later.h5 --features later.txt --like film.h5")
 later = read_dataset("later.h5")
 for row, items in zip(later["x"], ([931, 5], [], [5, 7])):
     assert set(np.flatnonzero(row)) == {kinds.index(word) for word in items}
 assert "1 row of categories that are not known there (12345)" in note and list(later["feature_names"]) == list(found["feature_names"])
-run("predict", "later.h5", "--checkpoint", "film.h5", "--quiet", "--out", "p.csv")
-assert len(open("p.csv").readlines()) == 4
+run("predict later.h5 --checkpoint film.h5 --quiet --out p.csv")
+assert len(read("p.csv").splitlines()) == 4
 
 # Marvel: names end in blanks.
 # Names that have a comma are in quotes, in which blanks are part of a name.
