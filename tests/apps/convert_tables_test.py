@@ -4,41 +4,16 @@
 import json
 import os
 import sqlite3
-import subprocess
-import tempfile
 from datetime import datetime, timezone
 
-import h5py
-import numpy as np
-
-BIN = os.environ["ADJOINT_BIN_DIR"]
+from programs import PARTS, datasets_in, expect, h5py, holds, np, read, result_of, run, texts as names, write
 
 
-def run(program, *words, status=0, stdin=None):
-    ran = subprocess.run([os.path.join(BIN, program), *map(str, words)], capture_output=True, text=True, input=stdin)
-    assert ran.returncode == status, (program, words, ran.returncode, ran.stdout, ran.stderr)
-    return ran.stderr + ran.stdout
-
-
-def refused(*words):
-    text = run("convert", "tables", *words, status=1)
+def refused(line, *words):
+    """The one line of an error of `convert tables`."""
+    text = run(f"convert tables {line}", *words, status=1)
     assert text.count("\n") == 1, text
     return text
-
-
-def expect(text, *parts):
-    for part in parts:
-        assert part in text, (part, text)
-
-
-def write(name, text):
-    with open(name, "w") as f:
-        f.write(text)
-
-
-def names(group, path):
-    text, ends = group[path][:].tobytes(), group[path + "_offsets"][:]
-    return [text[a:b].decode() for a, b in zip(ends, ends[1:])]
 
 
 def micro(text):
@@ -57,50 +32,33 @@ def write_shop():
 def test_types():
     """Everything of two types of nodes and two of edges, beside values written here by hand."""
     write_shop()
-    text = run("convert", "tables", "shop.h5", "--nodes", "people.csv", "--nodes", "film=films.csv",
-               "--edges", "people:rated:film=ratings.csv", "--edges", "people:knows:people=friends.csv",
-               "--id", "people=name", "--label", "people=group", "--without", "people=phone",
-               "--time", "people=joined", "--label", "film=genre", "--split-column", "film=part",
-               "--weight", "rated=stars", "--attributes", "rated=device", "--time", "rated=when",
-               "--undirected", "knows=true", "--name", "shop")
+    text = run("convert tables shop.h5 --nodes people.csv --nodes film=films.csv --edges people:rated:film=ratings.csv --edges "
+               "people:knows:people=friends.csv --id people=name --label people=group --without people=phone --time "
+               "people=joined --label film=genre --split-column film=part --weight rated=stars --attributes rated=device "
+               "--time rated=when --undirected knows=true --name shop")
     expect(text, "2 types of nodes", "2 types of edges", "as \"rated\"", "passed over: phone", "weights from stars",
            "times from column 6 (joined), in microseconds", "1 without one", "as they are")
-    with h5py.File("shop.h5") as f:
-        assert dict(f.attrs) == {"format": "adjoint.graph", "version": 2, "name": "shop"}, dict(f.attrs)
-        people, film = f["nodes/people"], f["nodes/film"]
-        assert people.attrs["num_nodes"] == 3 and film.attrs["num_nodes"] == 4
-        assert names(people, "name") == ["ann", "bob", "cid"]
-        assert names(people, "x_names") == ["city=oslo", "city=rome", "age"]
-        np.testing.assert_array_equal(people["x"][:], [[0, 1, 30], [1, 0, 40], [0, 1, 50]])
-        assert people.attrs["task"] == "node_class" and names(people, "class_names") == ["a", "b"]
-        np.testing.assert_array_equal(people["y"][:], [0, 1, 0])
-        np.testing.assert_array_equal(people["time"][:],
-                                      [micro("2021-03-05"), micro("2021-03-06T12:00:00"), -2**63])
-        np.testing.assert_array_equal(film["id"][:], [10, 20, 30, 40])
-        assert names(film, "x_names") == ["minutes"] and names(film, "class_names") == ["love", "war"]
-        np.testing.assert_array_equal(film["x"][:].ravel(), [90, 120, 75, 60])
-        assert [film["splits/" + part][:].tolist() for part in ("train", "val", "test")] == [[0, 3], [1], [2]]
-        rated, knows = f["edges/rated"], f["edges/knows"]
-        assert (rated.attrs["source"], rated.attrs["name"], rated.attrs["target"]) == ("people", "rated", "film")
-        np.testing.assert_array_equal(rated["src"][:], [0, 1, 2, 2])
-        np.testing.assert_array_equal(rated["dst"][:], [0, 2, 1, 0])
-        np.testing.assert_array_equal(rated["weight"][:], [5, 1, 3, 4])
-        np.testing.assert_array_equal(rated["time"][:], [9007199254740993, 2, -4, 7])
-        assert names(rated, "attr_names") == ["device=pc", "device=tv"]
-        np.testing.assert_array_equal(rated["attr"][:], [[0, 1], [1, 0], [0, 1], [0, 1]])
-        np.testing.assert_array_equal(knows["src"][:], [0, 1, 2, 1, 2])
-        np.testing.assert_array_equal(knows["dst"][:], [1, 2, 2, 0, 1])
-        assert knows.attrs["source"] == knows.attrs["target"] == "people"
-    run("convert", "tables", "all.h5", "--nodes", "people.csv", "--nodes", "film=films.csv", "--edges",
-        "people:rated:film=ratings.csv", "--id", "people=name", "--attributes", "rated=all", "--weight", "rated=stars",
-        "--without", "people=joined", "--without", "film=part,genre")
-    with h5py.File("all.h5") as f:
-        assert names(f["edges/rated"], "attr_names") == ["device=pc", "device=tv", "when"], names(f["edges/rated"], "attr_names")
-    report = json.loads(run("inspect", "shop.h5", "--json"))
+    holds("shop.h5", {
+        "@format": "adjoint.graph", "@version": 2, "@name": "shop", "nodes/people@num_nodes": 3, "nodes/film@num_nodes": 4,
+        "nodes/people/name": ["ann", "bob", "cid"], "nodes/people/x_names": ["city=oslo", "city=rome", "age"],
+        "nodes/people/x": [[0, 1, 30], [1, 0, 40], [0, 1, 50]], "nodes/people@task": "node_class",
+        "nodes/people/class_names": ["a", "b"], "nodes/people/y": [0, 1, 0],
+        "nodes/people/time": [micro("2021-03-05"), micro("2021-03-06T12:00:00"), -2**63], "nodes/film/id": [10, 20, 30, 40],
+        "nodes/film/x_names": ["minutes"], "nodes/film/class_names": ["love", "war"], "nodes/film/x": [[90], [120], [75], [60]],
+        "nodes/film/splits/train": [0, 3], "nodes/film/splits/val": [1], "nodes/film/splits/test": [2],
+        "edges/rated@source": "people", "edges/rated@name": "rated", "edges/rated@target": "film", "edges/rated/src": [0, 1, 2, 2],
+        "edges/rated/dst": [0, 2, 1, 0], "edges/rated/weight": [5, 1, 3, 4], "edges/rated/time": [9007199254740993, 2, -4, 7],
+        "edges/rated/attr_names": ["device=pc", "device=tv"], "edges/rated/attr": [[0, 1], [1, 0], [0, 1], [0, 1]],
+        "edges/knows/src": [0, 1, 2, 1, 2], "edges/knows/dst": [1, 2, 2, 0, 1], "edges/knows@source": "people",
+        "edges/knows@target": "people"})
+    run("convert tables all.h5 --nodes people.csv --nodes film=films.csv --edges people:rated:film=ratings.csv --id "
+        "people=name --attributes rated=all --weight rated=stars --without people=joined --without film=part,genre")
+    holds("all.h5", {"edges/rated/attr_names": ["device=pc", "device=tv", "when"]})
+    report = result_of("inspect shop.h5 --json")
     assert report["problems"] == [] and [n["type"] for n in report["nodes"]] == ["film", "people"]
     assert report["nodes"][1]["classes"] == [2, 1] and report["nodes"][1]["times"]
     assert [e["type"] for e in report["edges"]] == [["people", "knows", "people"], ["people", "rated", "film"]]
-    expect(run("inspect", "shop.h5"), "nodes people", "a: 2, b: 1", "edges people:rated:film", "no errors")
+    expect(run("inspect shop.h5"), "nodes people", "a: 2, b: 1", "edges people:rated:film", "no errors")
 
 
 def test_description():
@@ -115,7 +73,7 @@ edges:
 - {file: ../ratings.csv, type: [people, rated, film], weight: stars, attributes: [device], time: when}
 - {file: ../friends.csv, type: knows, undirected: true}
 """.replace("type: knows", "type: people:knows:people"))
-    run("convert", "tables", "folder/shop.yaml", "again.h5")
+    run("convert tables folder/shop.yaml again.h5")
 
     def contents(path):
         found = {}
@@ -124,19 +82,16 @@ edges:
                                                                   if isinstance(o, h5py.Dataset) else None)))
         return found
     assert contents("shop.h5") == contents("again.h5")
-    for change, parts in [("nodes: 1\nedges: [a.csv]", ("bad.yaml:1: no keys with values, expected a type of nodes",)),
-                          ("edges: []", ("bad.yaml:1: edges: expected a list of tables",)),
-                          ("nodes: {p: {fiel: p.csv}}\nedges: [e.csv]",
-                           ('bad.yaml:1: "fiel", expected file, label',)),
-                          ("edges: [{file: friends.csv, missing-ids: never}]",
-                           ("bad.yaml:1: missing-ids never: expected error, drop, keep",)),
-                          ("edges: [{type: a}]", ("bad.yaml:1: no file",)),
-                          ("edges: [{file: friends.csv, type: 'a:b'}]", ("expected a name, or the types of sources",)),
-                          ("edges: [friends.csv]\nedges: [friends.csv]", ("the key edges twice",)),
-                          ("a: [", ("not YAML",)), ("edges: [gone.csv]", ("gone.csv",)),
-                          ("colour: red\nedges: [friends.csv]", ('"colour", expected nodes, edges',))]:
+    for change, part in (("nodes: 1\nedges: [a.csv]", "bad.yaml:1: no keys with values, expected a type of nodes"),
+                         ("edges: []", "bad.yaml:1: edges: expected a list of tables"),
+                         ("nodes: {p: {fiel: p.csv}}\nedges: [e.csv]", 'bad.yaml:1: "fiel", expected file, label'),
+                         ("edges: [{file: friends.csv, missing-ids: never}]", "bad.yaml:1: missing-ids never: expected error, drop, keep"),
+                         ("edges: [{type: a}]", "bad.yaml:1: no file"),
+                         ("edges: [{file: friends.csv, type: 'a:b'}]", "expected a name, or the types of sources"),
+                         ("edges: [friends.csv]\nedges: [friends.csv]", "the key edges twice"), ("a: [", "not YAML"),
+                         ("edges: [gone.csv]", "gone.csv"), ("colour: red\nedges: [friends.csv]", '"colour", expected nodes, edges')):
         write("bad.yaml", change)
-        expect(refused("bad.yaml", "x.h5"), *parts)
+        expect(refused("bad.yaml x.h5"), part)
         assert not os.path.exists("x.h5")
 
 
@@ -144,11 +99,10 @@ def test_times():
     """Whole numbers written as floats."""
     write("e.csv", "src,dst\n0,1\n1,2\n")
     write("whole.csv", "id,age,at\n0,30,36.0\n1,10,1.6e9\n2,20,-7\n")
-    run("convert", "tables", "t.h5", "--nodes", "user=whole.csv", "--edges", "e.csv", "--time", "user=at")
-    with h5py.File("t.h5") as f:
-        np.testing.assert_array_equal(f["nodes/time"][:], [36, 1600000000, -7])
+    run("convert tables t.h5 --nodes user=whole.csv --edges e.csv --time user=at")
+    holds("t.h5", {"nodes/time": [36, 1600000000, -7]})
     write("half.csv", "id,at\n0,36.5\n1,2\n")
-    expect(refused("t.h5", "--nodes", "user=half.csv", "--edges", "e.csv", "--time", "user=at"),
+    expect(refused("t.h5 --nodes user=half.csv --edges e.csv --time user=at"),
            '"36.5" in column 2 (at), expected a 64-bit integer', "a number with a fraction")
 
 
@@ -156,92 +110,10 @@ def test_columns():
     """Ids by name beside an index, also where the split is found."""
     write("ix.csv", "Unnamed: 0,age,user_id,part\n0,30,3,train\n1,10,0,val\n2,20,2,test\n3,15,1,train\n")
     write("e.csv", "src,dst\n0,1\n1,2\n2,3\n")
-    for more, part in [((), "passed over as a split, no feature: part"), (("--split-column", "part"), "split by column")]:
-        text = run("convert", "tables", "ix.h5", "--nodes", "user=ix.csv", "--edges", "e.csv", *more)
-        expect(text, "ids from column 3 (user_id)", part)
-        with h5py.File("ix.h5") as f:
-            np.testing.assert_array_equal(f["nodes/id"][:], [3, 0, 2, 1])
-            np.testing.assert_array_equal(f["nodes/x"][:], [[30], [10], [20], [15]])
-            if more:
-                np.testing.assert_array_equal(f["splits/train"][:], [0, 3])
-
-
-def test_guesses():
-    """Types of nodes by names of columns; nodes that only edges name; relations; Neo4j; refusals."""
-    write("users.csv", "user_id,age\n1,20\n2.0,30\n")
-    write("items.csv", "id,price\n1,5\n7,6\n")
-    write("clicks.csv", "user_id,item_id\n1,7\n2,1\n1,1\n")
-    text = run("convert", "tables", "c.h5", "--nodes", "users.csv", "--nodes", "items.csv", "--edges", "clicks.csv")
-    expect(text, 'edges from user_id (users) to item_id (items) as "clicks"')
-    with h5py.File("c.h5") as f:
-        np.testing.assert_array_equal(f["edges/clicks/src"][:], [0, 1, 0])
-        np.testing.assert_array_equal(f["edges/clicks/dst"][:], [1, 0, 0])
-        np.testing.assert_array_equal(f["nodes/users/id"][:], [1, 2])
-    # Without tables, two id spaces are two types.
-    run("convert", "tables", "d.h5", "--edges", "clicks.csv")
-    with h5py.File("d.h5") as f:
-        assert sorted(f["nodes"]) == ["item", "user"]
-        np.testing.assert_array_equal(f["nodes/item/id"][:], [7, 1])
-    # Triples are relations, whose names may be anything.
-    write("triples.tsv", "head\trelation\ttail\nrome\tin/the country\titaly\nann\tborn in\trome\n"
-          "oslo\tin/the country\tnorway\n")
-    expect(run("convert", "tables", "k.h5", "--edges", "triples.tsv"), "2 types from relation")
-    with h5py.File("k.h5") as f:
-        assert f["nodes/node"].attrs["num_nodes"] == 5
-        found = {g.attrs["name"]: (g["src"][:].tolist(), g["dst"][:].tolist()) for g in f["edges"].values()}
-        assert found == {"in/the country": ([0, 3], [1, 4]), "born in": ([2], [0])}, found
-    assert json.loads(run("inspect", "k.h5", "--json"))["problems"] == []
-    run("convert", "typed", "k.h5", "one.h5", "--edges", "in/the country")
-    with h5py.File("one.h5") as f:
-        assert f.attrs["version"] == 1 and f["edges/src"].shape == (2,)
-    expect(run("convert", "typed", "k.h5", "x.h5", "--edges", "of", status=1), "expected one of: node:born in:node")
-    expect(run("train_gcn", "--data", "k.h5", status=1), "2, a file of several types", "convert typed")
-    write("n1.csv", "personId:ID(Person),name\n5,ann\n6,bob\n")
-    write("n2.csv", ":ID(Film),title\n5,alien\n8,brazil\n")
-    write("r.csv", ":START_ID(Person),:END_ID(Film),:TYPE\n5,8,SAW\n6,5,LIKED\n5,5,SAW\n")
-    run("convert", "tables", "n.h5", "--nodes", "Person=n1.csv", "--nodes", "Film=n2.csv", "--edges", "r.csv",
-        "--without", "Person=name", "--without", "Film=title")
-    with h5py.File("n.h5") as f:
-        assert f["edges/SAW/src"][:].tolist() == [0, 0] and f["edges/SAW/dst"][:].tolist() == [1, 0]
-        assert f["edges/LIKED"].attrs["target"] == "Film"
-    write("plain.csv", "a,b\n1,2\n")
-    expect(refused("x.h5", "--nodes", "users.csv", "--nodes", "items.csv", "--edges", "plain.csv"),
-           "may be ids of any type of nodes (items, users)")
-    expect(refused("x.h5", "--nodes", "users.csv", "--edges", "u:a:u=clicks.csv", "--edges", "u:a:u=clicks.csv"),
-           "as another table")
-    write("both.csv", "user_id,item_id\n1,\n2,1\n")
-    expect(refused("x.h5", "--edges", "both.csv"), "both.csv:2", "missing-ids: drop")
-    run("convert", "tables", "m.h5", "--edges", "both.csv", "--missing-ids", "drop")
-    with h5py.File("m.h5") as f:
-        assert f["edges/both/src"].shape == (1,)
-    with open("latin.csv", "wb") as f:  # the name of a relation of a dropped line, then of another
-        f.write(b"head,tail,relation\na,,caf\xe9\nb,a,likes\na,b,caf\xe9\n")
-    expect(refused("x.h5", "--edges", "latin.csv", "--missing-ids", "drop"), "latin.csv:4", "UTF-8")
-    write("drops.csv", "head,tail,relation\na,,hates\nb,a,likes\n")
-    expect(run("convert", "tables", "m.h5", "--edges", "drops.csv", "--missing-ids", "drop"), "1 type from relation")
-    write("strange.csv", "user_id,item_id\n3,1\n")
-    expect(refused("x.h5", "--nodes", "users.csv", "--nodes", "items.csv", "--edges", "strange.csv"),
-           "2 rows for 3 nodes; no row for '3'")
-    run("convert", "tables", "i.h5", "--nodes", "users.csv", "--nodes", "items.csv", "--edges", "strange.csv",
-        "--impute", "users=mean")
-    with h5py.File("i.h5") as f:
-        np.testing.assert_array_equal(f["nodes/users/x"][:].ravel(), [20, 30, 25])
-    write("twice.csv", "user_id,age\n1,20\n1,30\n")
-    run("convert", "tables", "h.h5", "--nodes", "users.csv", "--edges", "clicks.csv")  # items have no table
-    with h5py.File("h.h5") as f:
-        assert sorted(f["nodes"]) == ["item", "users"] and f["edges/clicks"].attrs["target"] == "item"
-    expect(refused("x.h5", "--nodes", "people=users.csv", "--edges", "clicks.csv"),
-           "column 1 (user_id) may be ids of any type of nodes (people)")
-    expect(refused("x.h5", "--nodes", "user=twice.csv", "--edges", "clicks.csv"), "twice.csv:3: '1' in column 1")
-    for words in (["--time", "users=user_id"], ["--attributes", "clicks=user_id"], ["--split-column", "items=id"],
-                  ["--label", "clicks=item_id"], ["--time", "clicks=user_id"]):
-        expect(refused("x.h5", "--nodes", "users.csv", "--nodes", "items.csv", "--edges", "clicks.csv", *words),
-               "has two purposes, expected one for each column")
-    write("words.csv", "ann,bob\ncid,dan\n")
-    expect(refused("x.h5", "--edges", "words.csv"), "a header or a row, expected --header yes or no")
-    expect(run("convert", "tables", "x.h5", status=2), "--edges: expected a table of edges")
-    expect(run("convert", "tables", "x.h5", "--edges", "clicks.csv", "--nodes", "users.csv", "--nodes", "items.csv",
-               "--label", "age", status=2), "which table, expected TYPE=COLUMN with a type of users, items")
+    for more, part, split in (("", "passed over as a split, no feature: part", {}),
+                              ("--split-column part", "split by column", {"splits/train": [0, 3]})):
+        expect(run(f"convert tables ix.h5 --nodes user=ix.csv --edges e.csv {more}"), "ids from column 3 (user_id)", part)
+        holds("ix.h5", {"nodes/id": [3, 0, 2, 1], "nodes/x": [[30], [10], [20], [15]], **split})
 
 
 def types_in(path):
@@ -258,87 +130,146 @@ def types_in(path):
             for name, g in f["edges"].items()}
 
 
+def test_guesses():
+    """Types of nodes by names of columns; nodes that only edges name; relations; Neo4j; refusals."""
+    write("users.csv", "user_id,age\n1,20\n2.0,30\n")
+    write("items.csv", "id,price\n1,5\n7,6\n")
+    write("clicks.csv", "user_id,item_id\n1,7\n2,1\n1,1\n")
+    text = run("convert tables c.h5 --nodes users.csv --nodes items.csv --edges clicks.csv")
+    expect(text, 'edges from user_id (users) to item_id (items) as "clicks"')
+    holds("c.h5", {"edges/clicks/src": [0, 1, 0], "edges/clicks/dst": [1, 0, 0], "nodes/users/id": [1, 2]})
+    # Without tables, two id spaces are two types.
+    run("convert tables d.h5 --edges clicks.csv")
+    holds("d.h5", {"nodes": ["item", "user"], "nodes/item/id": [7, 1]})
+    # Triples are relations, whose names may be anything.
+    write("triples.tsv", "head\trelation\ttail\nrome\tin/the country\titaly\nann\tborn in\trome\noslo\tin/the country\tnorway\n")
+    expect(run("convert tables k.h5 --edges triples.tsv"), "2 types from relation")
+    assert types_in("k.h5") == {("node", "in/the country", "node"): [("rome", "italy"), ("oslo", "norway")],
+                                ("node", "born in", "node"): [("ann", "rome")]}
+    assert result_of("inspect k.h5 --json")["problems"] == []
+    run("convert typed k.h5 one.h5 --edges", "in/the country")
+    holds("one.h5", {"@version": 1, "edges/src": [0, 3]})
+    expect(run("convert typed k.h5 x.h5 --edges of", status=1), "expected one of: node:born in:node")
+    expect(run("train_gcn --data k.h5", status=1), "2, a file of several types", "convert typed")
+    write("n1.csv", "personId:ID(Person),name\n5,ann\n6,bob\n")
+    write("n2.csv", ":ID(Film),title\n5,alien\n8,brazil\n")
+    write("r.csv", ":START_ID(Person),:END_ID(Film),:TYPE\n5,8,SAW\n6,5,LIKED\n5,5,SAW\n")
+    run("convert tables n.h5 --nodes Person=n1.csv --nodes Film=n2.csv --edges r.csv --without Person=name --without Film=title")
+    holds("n.h5", {"edges/SAW/src": [0, 0], "edges/SAW/dst": [1, 0], "edges/LIKED@target": "Film"})
+    write("plain.csv", "a,b\n1,2\n")
+    expect(refused("x.h5 --nodes users.csv --nodes items.csv --edges plain.csv"),
+           "may be ids of any type of nodes (items, users)")
+    expect(refused("x.h5 --nodes users.csv --edges u:a:u=clicks.csv --edges u:a:u=clicks.csv"), "as another table")
+    write("both.csv", "user_id,item_id\n1,\n2,1\n")
+    expect(refused("x.h5 --edges both.csv"), "both.csv:2", "missing-ids: drop")
+    run("convert tables m.h5 --edges both.csv --missing-ids drop")
+    holds("m.h5", {"edges/both/src": [0]})
+    # The name of a relation of a dropped line, then of another.
+    write("latin.csv", b"head,tail,relation\na,,caf\xe9\nb,a,likes\na,b,caf\xe9\n")
+    expect(refused("x.h5 --edges latin.csv --missing-ids drop"), "latin.csv:4", "UTF-8")
+    write("drops.csv", "head,tail,relation\na,,hates\nb,a,likes\n")
+    expect(run("convert tables m.h5 --edges drops.csv --missing-ids drop"), "1 type from relation")
+    write("strange.csv", "user_id,item_id\n3,1\n")
+    expect(refused("x.h5 --nodes users.csv --nodes items.csv --edges strange.csv"), "2 rows for 3 nodes; no row for '3'")
+    run("convert tables i.h5 --nodes users.csv --nodes items.csv --edges strange.csv --impute users=mean")
+    holds("i.h5", {"nodes/users/x": [[20], [30], [25]]})
+    write("twice.csv", "user_id,age\n1,20\n1,30\n")
+    run("convert tables h.h5 --nodes users.csv --edges clicks.csv")  # items have no table
+    holds("h.h5", {"nodes": ["item", "users"], "edges/clicks@target": "item"})
+    expect(refused("x.h5 --nodes people=users.csv --edges clicks.csv"),
+           "column 1 (user_id) may be ids of any type of nodes (people)")
+    expect(refused("x.h5 --nodes user=twice.csv --edges clicks.csv"), "twice.csv:3: '1' in column 1")
+    for words in ("--time users=user_id", "--attributes clicks=user_id", "--split-column items=id", "--label clicks=item_id",
+                  "--time clicks=user_id"):
+        expect(refused(f"x.h5 --nodes users.csv --nodes items.csv --edges clicks.csv {words}"),
+               "has two purposes, expected one for each column")
+    write("words.csv", "ann,bob\ncid,dan\n")
+    expect(refused("x.h5 --edges words.csv"), "a header or a row, expected --header yes or no")
+    expect(run("convert tables x.h5", status=2), "--edges: expected a table of edges")
+    expect(run("convert tables x.h5 --edges clicks.csv --nodes users.csv --nodes items.csv --label age",
+               status=2), "which table, expected TYPE=COLUMN with a type of users, items")
+
+
 def test_kinds():
     """Kinds of nodes that headers name are never one, whatever else is said."""
     # Groups of Neo4j are those of the tables' ids.
     write("actors.csv", "personId:ID(Person),age:int\n1,30\n2,40\n")
     write("movies.csv", "movieId:ID(Movie),year:int\n1,1999\n2,2003\n")
     write("roles.csv", ":START_ID(Person),:END_ID(Movie),:TYPE\n1,1,ACTED_IN\n2,1,ACTED_IN\n")
-    tables = ["--nodes", "actors.csv", "--nodes", "movies.csv"]
-    expect(run("convert", "tables", "t.h5", *tables, "--edges", "roles.csv"), "4 nodes and 2 directed edges")
+    tables = "--nodes actors.csv --nodes movies.csv"
+    expect(run(f"convert tables t.h5 {tables} --edges roles.csv"), "4 nodes and 2 directed edges")
     assert types_in("t.h5") == {("actors", "ACTED_IN", "movies"): [(1, 1), (2, 1)]}
-    expect(refused("x.h5", *tables[:2], "--edges", "roles.csv"),
+    expect(refused("x.h5 --nodes actors.csv --edges roles.csv"),
            'roles.csv:1: column 2 (:END_ID(Movie)) has ids of the group "Movie", which no table of nodes has (Person)')
     write("directors.csv", ":ID(Person),age:int\n3,50\n")
-    expect(refused("x.h5", *tables, "--nodes", "directors.csv", "--edges", "roles.csv"),
+    expect(refused(f"x.h5 {tables} --nodes directors.csv --edges roles.csv"),
            "which several tables of nodes have (actors, directors), expected the type of edges")
     write("person.csv", "id,age\n1,30\n2,40\n")
-    expect(run("convert", "tables", "t.h5", "--nodes", "person.csv", "--edges", "roles.csv"), "without a table of nodes: Movie")
+    expect(run("convert tables t.h5 --nodes person.csv --edges roles.csv"), "without a table of nodes: Movie")
     assert list(types_in("t.h5")) == [("person", "ACTED_IN", "Movie")]
     # --source and --target say which columns, not what they mean.
     write("views.csv", "user_id,movie_id,rating,ts\n1,1,5,100\n1,2,3,101\n")
-    chosen = ["--source", "user_id", "--target", "movie_id"]
-    for words in ([], chosen, [*chosen, "--weight", "rating", "--time", "ts"]):
-        run("convert", "tables", "t.h5", "--edges", "views.csv", *words)
+    chosen = "--source user_id --target movie_id"
+    for words in ("", chosen, f"{chosen} --weight rating --time ts"):
+        run(f"convert tables t.h5 --edges views.csv {words}")
         assert types_in("t.h5") == {("user", "views", "movie"): [(1, 1), (1, 2)]}
     write("user.csv", "user_id,age\n1,20\n")
-    expect(run("convert", "tables", "t.h5", "--nodes", "user.csv", "--edges", "views.csv", *chosen),
+    expect(run(f"convert tables t.h5 --nodes user.csv --edges views.csv {chosen}"),
            "without a table of nodes: movie (the type of edges, SOURCE:NAME:TARGET, says which)")
     assert list(types_in("t.h5")) == [("user", "views", "movie")]
     # A friend may be a user, which only the type of edges says.
     write("friend.csv", "user_id,friend_id\n1,1\n")
-    run("convert", "tables", "t.h5", "--nodes", "user.csv", "--edges", "friend.csv")
+    run("convert tables t.h5 --nodes user.csv --edges friend.csv")
     assert list(types_in("t.h5")) == [("user", "friend", "friend")]
     # Equal numbers of columns with other names may be different nodes.
     write("wrote.csv", "author,paper\n1,1\n1,2\n")
     write("paper.csv", "id,pages\n1,5\n2,6\n")
-    for words in ([], ["--source", "author", "--target", "paper"], ["--nodes", "paper.csv"]):
-        expect(refused("x.h5", "--edges", "wrote.csv", *words),
+    for words in ("", "--source author --target paper", "--nodes paper.csv"):
+        expect(refused(f"x.h5 --edges wrote.csv {words}"),
                "wrote.csv:1: column 1 (author) and column 2 (paper) may be ids of two kinds of nodes, expected the type of "
                "edges: author:wrote:paper, or paper:wrote:paper if they are of one kind (--edges TYPE=FILE)")
-    run("convert", "tables", "t.h5", "--edges", "author:writes:paper=wrote.csv", "--nodes", "paper.csv")
+    run("convert tables t.h5 --edges author:writes:paper=wrote.csv --nodes paper.csv")
     assert types_in("t.h5") == {("author", "writes", "paper"): [(1, 1), (1, 2)]}
     write("named.csv", "author,paper\nann,p\np,p\n")
     write("paper.csv", "id,pages\nann,5\np,6\n")
-    run("convert", "tables", "t.h5", "--edges", "named.csv", "--header", "yes")  # names are nodes of one kind
-    run("convert", "tables", "t.h5", "--edges", "named.csv", "--header", "yes", "--nodes", "paper.csv")
+    run("convert tables t.h5 --edges named.csv --header yes")  # names are nodes of one kind
+    run("convert tables t.h5 --edges named.csv --header yes --nodes paper.csv")
     write("named.csv", "author,paper\np,p\nbob,p\n")
-    expect(refused("x.h5", "--edges", "named.csv", "--header", "yes", "--nodes", "paper.csv"),
+    expect(refused("x.h5 --edges named.csv --header yes --nodes paper.csv"),
            'named.csv:3: "bob" in column 1 (author) is no node of "paper", expected the type of edges: author:named:paper, or')
     write("caller.csv", "caller,callee\n1,2\n2,3\n")
-    run("convert", "tables", "t.h5", "--edges", "caller.csv", "--source", "caller", "--target", "callee")
-    with h5py.File("t.h5") as f:
-        assert f.attrs["num_nodes"] == 3
+    run("convert tables t.h5 --edges caller.csv --source caller --target callee")
+    holds("t.h5", {"@num_nodes": 3})
     write("weights.csv", "src,dst,weight,weight\n1,2,3,4\n")
-    expect(refused("x.h5", "--edges", "weights.csv"), "may both be weights, expected weight to say which (or none)")
+    expect(refused("x.h5 --edges weights.csv"), "may both be weights, expected weight to say which (or none)")
 
 
 def test_columns_of_types():
     """Ends whose types are in columns."""
     write("typed.csv", "src_type,src_id,rel,dst_type,dst_id\nuser,1,likes,item,1\nuser,2,likes,item,3\n"
           "item,1,is in,gene/shop,1\nuser,1,likes,user,2\n")
-    text = run("convert", "tables", "t.h5", "--edges", "typed.csv")
+    text = run("convert tables t.h5 --edges typed.csv")
     expect(text, "3 types of nodes", "edges from src_id (types from src_type) to dst_id (types from dst_type)", "2 types from rel")
     assert "passed over" not in text
     wanted = {("user", "likes", "item"): [("1", "1"), ("2", "3")], ("item", "is in", "gene/shop"): [("1", "1")],
               ("user", "likes", "user"): [("1", "2")]}
     assert types_in("t.h5") == wanted, types_in("t.h5")
-    assert json.loads(run("inspect", "t.h5", "--json"))["problems"] == []
+    assert result_of("inspect t.h5 --json")["problems"] == []
     write("users.csv", "user_id,age\n1,20\n2,30\n")
-    expect(run("convert", "tables", "t.h5", "--edges", "typed.csv", "--nodes", "users.csv"), "without a table of nodes: gene/shop, item")
+    expect(run("convert tables t.h5 --edges typed.csv --nodes users.csv"), "without a table of nodes: gene/shop, item")
     assert types_in("t.h5")["users", "likes", "item"] == [(1, "1"), (2, "3")]
-    expect(refused("x.h5", "--edges", "typed.csv", "--nodes", "films=users.csv"),
+    expect(refused("x.h5 --edges typed.csv --nodes films=users.csv"),
            "of which no table of nodes is (films), expected the type of edges, as films:typed:films")
-    expect(run("convert", "tables", "t.h5", "--edges", "node:link:node=typed.csv"), "passed over: src_type, rel, dst_type")
+    expect(run("convert tables t.h5 --edges node:link:node=typed.csv"), "passed over: src_type, rel, dst_type")
     write("grouped.csv", "src_type,src_id,dst_type,dst_id\nPerson,1,Movie,2\n")
-    run("convert", "tables", "t.h5", "--nodes", "actors.csv", "--nodes", "movies.csv", "--edges", "grouped.csv")
+    run("convert tables t.h5 --nodes actors.csv --nodes movies.csv --edges grouped.csv")
     assert types_in("t.h5") == {("actors", "grouped", "movies"): [(1, 2)]}
-    for header, chosen in (("node1,node1_type,relation,node2,node2_type", []),
-                           ("x_id,x_type,relation,y_id,y_type", ["--source", "x_id", "--target", "y_id"])):
+    for header, chosen in (("node1,node1_type,relation,node2,node2_type", ""),
+                           ("x_id,x_type,relation,y_id,y_type", "--source x_id --target y_id")):
         write("pairs.csv", header + "\n9,Drug,targets,9,Gene\nX7,Gene,binds,9,Drug\n,Gene,binds,9,Drug\n8,,binds,9,Drug\n")
-        run("convert", "tables", "t.h5", "--edges", "pairs.csv", "--missing-ids", "drop", *chosen)
+        run(f"convert tables t.h5 --edges pairs.csv --missing-ids drop {chosen}")
         assert types_in("t.h5") == {("Drug", "targets", "Gene"): [("9", "9")], ("Gene", "binds", "Drug"): [("X7", "9")]}
-        expect(refused("x.h5", "--edges", "pairs.csv", *chosen), "pairs.csv:4", "the id of a node")
+        expect(refused(f"x.h5 --edges pairs.csv {chosen}"), "pairs.csv:4", "the id of a node")
 
 
 def test_single_type():
@@ -351,108 +282,90 @@ def test_single_type():
     write("p.csv", "id,age,town,kind,seen\n" + "".join(
         "p%d,%d,%s,%s,%d\n" % (i, 20 + 40 * y[i] + rng.integers(5), "ab"[y[i]], ("x", "z")[y[i]], 100 + i)
         for i in range(n)))
-    write("e.csv", "source,target,n,at\n" + "".join("p%d,p%d,%d,%d\n" % (s, d, k, k) for k, (s, d)
-                                                    in enumerate(zip(src, dst))))
-    run("convert", "tables", "g.h5", "--nodes", "person=p.csv", "--edges", "e.csv", "--label", "kind", "--time",
-        "person=seen", "--attributes", "n", "--time", "e=at", "--split", "60,20,20", "--seed", "3")
+    write("e.csv", "source,target,n,at\n" + "".join("p%d,p%d,%d,%d\n" % (s, d, k, k) for k, (s, d) in enumerate(zip(src, dst))))
+    run("convert tables g.h5 --nodes person=p.csv --edges e.csv --label kind --time person=seen --attributes n --time e=at "
+        "--split 60,20,20 --seed 3")
+    holds("g.h5", {"@version": 1, "@task": "node_class", "nodes/y": y, "nodes/time": 100 + np.arange(n), "edges/attr_names": ["n"]})
+    found = datasets_in("g.h5")
     with h5py.File("g.h5") as f:
-        assert f.attrs["version"] == 1 and f.attrs["task"] == "node_class"
-        np.testing.assert_array_equal(f["nodes/y"][:], y)
-        np.testing.assert_array_equal(f["nodes/time"][:], 100 + np.arange(n))
-        ids = names(f["nodes"], "name")
-        edges = sorted(zip(f["edges/src"][:], f["edges/dst"][:], f["edges/attr"][:].ravel(), f["edges/time"][:]))
-        place = {name: i for i, name in enumerate(ids)}
-        assert edges == sorted((place["p%d" % s], place["p%d" % d], k, k) for k, (s, d) in enumerate(zip(src, dst)))
-        assert names(f["edges"], "attr_names") == ["n"]
-        assert sum(len(f["splits/" + part]) for part in ("train", "val", "test")) == n
+        place = {name: i for i, name in enumerate(names(f, "nodes/name"))}
+    edges = sorted(zip(found["edges/src"], found["edges/dst"], found["edges/attr"].ravel(), found["edges/time"]))
+    assert edges == sorted((place["p%d" % s], place["p%d" % d], k, k) for k, (s, d) in enumerate(zip(src, dst)))
+    assert sum(len(found["splits/" + part]) for part in PARTS) == n
     for model in ("train_gat", "train_sage"):
-        run(model, "--data", "g.h5", "--epochs", "3", "--quiet", "--checkpoint", model + ".h5")
-        run(model, "--data", "g.h5", "--epochs", "2", "--quiet", "--loader", "neighbor", "--fanouts", "3,3")
+        run(f"{model} --data g.h5 --epochs 3 --quiet --checkpoint {model}.h5")
+        run(f"{model} --data g.h5 --epochs 2 --quiet --loader neighbor --fanouts 3,3")
     write("q.csv", "town,seen,id,age\nb,1,q1,61\na,2,q2,\n")
     write("f.csv", "source,target,n\nq1,q2,1\n")
-    text = refused("x.h5", "--nodes", "person=q.csv", "--edges", "f.csv", "--attributes", "n", "--like", "g.h5")
+    text = refused("x.h5 --nodes person=q.csv --edges f.csv --attributes n --like g.h5")
     expect(text, "no value in column 4 (age)", "without --impute")
     write("q.csv", "town,seen,id,age\nb,1,q1,61\nc,2,q2,21\n")
-    expect(run("convert", "tables", "new.h5", "--nodes", "person=q.csv", "--edges", "f.csv", "--attributes", "n",
-               "--like", "g.h5"), "1 row of categories that are not known there (c)", "passed over: seen")
-    with h5py.File("new.h5") as f:
-        assert names(f["nodes"], "x_names") == ["age", "town=a", "town=b"]
-        np.testing.assert_array_equal(f["nodes/x"][:], [[61, 0, 1], [21, 0, 0]])
+    expect(run("convert tables new.h5 --nodes person=q.csv --edges f.csv --attributes n --like g.h5"),
+           "1 row of categories that are not known there (c)", "passed over: seen")
+    holds("new.h5", {"nodes/x_names": ["age", "town=a", "town=b"], "nodes/x": [[61, 0, 1], [21, 0, 0]]})
     # Attributes go through the encoder of the first, too: of a dataset, and of a trained model.
     write("e.csv", "source,target,kind,fee\np0,p1,card,1\np1,p2,cash,\np2,p0,wire,5\n")
     write("f.csv", "fee,source,target,kind\n,q1,q2,wire\n2,q2,q1,cash\n")
-    g = ["g.h5", "--nodes", "person=p.csv", "--edges", "person:pays:person=e.csv", "--attributes", "pays=kind,fee",
-         "--types", "pays=kind=ordinal", "--impute", "pays=zero", "--label", "person=kind", "--without", "person=seen",
-         "--split", "60,20,20"]
-    run("convert", "tables", *g)
-    run("train_gat", "--data", "g.h5", "--epochs", "2", "--quiet", "--edge-attributes", "use", "--checkpoint", "gat.h5")
-    f = ["new.h5", "--nodes", "person=q.csv", "--edges", "person:pays:person=f.csv", "--attributes", "pays=all"]
+    g = ("--nodes person=p.csv --edges person:pays:person=e.csv --attributes pays=kind,fee --types pays=kind=ordinal "
+         "--impute pays=zero --label person=kind --without person=seen --split 60,20,20")
+    run(f"convert tables g.h5 {g}")
+    run("train_gat --data g.h5 --epochs 2 --quiet --edge-attributes use --checkpoint gat.h5")
+    f = "new.h5 --nodes person=q.csv --edges person:pays:person=f.csv --attributes pays=all"
     for like in ("g.h5", "gat.h5"):
-        expect(run("convert", "tables", *f, "--like", like), 'attributes of edges "pays"', "as in " + like + ": kind, fee")
-        with h5py.File("new.h5") as h:
-            assert sorted(h["edges/attr"][:].tolist()) == [[1, 2], [2, 0]]
-    run("convert", "tables", "t.h5", "--nodes", "shop=p.csv", *g[1:], "--label", "shop=none")
-    for words, text in ((["--attributes", "pays=kind,n"], 'no attribute "n", expected all or some of kind, fee'),
-                        (["--edges", "person:owes:person=e.csv", "--attributes", "owes=kind"], '0 types of edges "owes"')):
-        expect(refused(*f, "--nodes", "shop=p.csv", "--like", "t.h5", *words), text)
-    run("convert", "tables", *f, "--nodes", "shop=p.csv", "--like", "t.h5")
-    with h5py.File("new.h5") as h:
-        assert sorted(h["edges/pays/attr"][:].tolist()) == [[1, 2], [2, 0]]
+        expect(run(f"convert tables {f} --like {like}"), 'attributes of edges "pays"', f"as in {like}: kind, fee")
+        assert sorted(datasets_in("new.h5")["edges/attr"].tolist()) == [[1, 2], [2, 0]]
+    run(f"convert tables t.h5 --nodes shop=p.csv {g} --label shop=none")
+    for words, text in (("--attributes pays=kind,n", 'no attribute "n", expected all or some of kind, fee'),
+                        ("--edges person:owes:person=e.csv --attributes owes=kind", '0 types of edges "owes"')):
+        expect(refused(f"{f} --nodes shop=p.csv --like t.h5 {words}"), text)
+    run(f"convert tables {f} --nodes shop=p.csv --like t.h5")
+    assert sorted(datasets_in("new.h5")["edges/pays/attr"].tolist()) == [[1, 2], [2, 0]]
     # Masks are a split, not features.
-    write("k.csv", "id,age,train_mask,label,test_mask,valid_mask\na,1,True,x,false,0\nb,2,False,y,0,1\nc,3,0,x,1,0\n"
-          "d,4,0,,0,0\n")
+    write("k.csv", "id,age,train_mask,label,test_mask,valid_mask\na,1,True,x,false,0\nb,2,False,y,0,1\nc,3,0,x,1,0\nd,4,0,,0,0\n")
     write("j.csv", "from,to\na,b\nc,d\n")
-    for words in (["edges", "j.csv", "m.h5", "--features", "k.csv"], ["tables", "m.h5", "--nodes", "k.csv", "--edges", "j.csv"]):
-        expect(run("convert", *words), "split by its columns of masks: 1 nodes to train, 1 to validate, 1 to test")
+    for words in ("edges j.csv m.h5 --features k.csv", "tables m.h5 --nodes k.csv --edges j.csv"):
+        expect(run(f"convert {words}"), "split by its columns of masks: 1 nodes to train, 1 to validate, 1 to test")
         with h5py.File("m.h5") as f:
             assert names(f["nodes"], "x_names") == ["age"]
             ids = names(f["nodes"], "name")
-            assert [[ids[i] for i in f["splits/" + part]] for part in ("train", "val", "test")] == [["a"], ["b"], ["c"]]
+            assert [[ids[i] for i in f["splits/" + part]] for part in PARTS] == [["a"], ["b"], ["c"]]
     write("k.csv", "id,age,train_mask,label,test_mask,val_mask\na,1,1,x,1,0\nb,2,0,y,0,1\nc,3,0,x,1,0\nd,4,0,,0,0\n")
-    expect(run("convert", "edges", "j.csv", "x.h5", "--features", "k.csv", status=1), "k.csv:2: a node in 2 parts")
+    expect(run("convert edges j.csv x.h5 --features k.csv", status=1), "k.csv:2: a node in 2 parts")
     # Labels of edges stay with their type.
     write("l.csv", "source,target,kind,part\np1,p2,good,train\np2,p3,bad,val\np3,p4,good,test\np4,p5,,\n")
-    words = ["--edges", "person:trusts:person=l.csv", "--label", "trusts=kind", "--split-column", "trusts=part"]
+    words = "--edges person:trusts:person=l.csv --label trusts=kind --split-column trusts=part"
     write("o.csv", "source,target\np1,p5\n")
-    run("convert", "tables", "l.h5", *words, "--edges", "person:knows:person=o.csv")
-    with h5py.File("l.h5") as f:
-        trusts = f["edges/trusts"]
-        assert trusts.attrs["task"] == "edge_class" and names(trusts, "class_names") == ["bad", "good"]
-        np.testing.assert_array_equal(trusts["y"][:], [1, 0, 1, -1])
-        assert [trusts["splits/" + part][:].tolist() for part in ("train", "val", "test")] == [[0], [1], [2]]
-    assert json.loads(run("inspect", "l.h5", "--json"))["problems"] == []
+    run(f"convert tables l.h5 {words} --edges person:knows:person=o.csv")
+    holds("l.h5", {"edges/trusts@task": "edge_class", "edges/trusts/class_names": ["bad", "good"], "edges/trusts/y": [1, 0, 1, -1],
+                   "edges/trusts/splits/train": [0], "edges/trusts/splits/val": [1], "edges/trusts/splits/test": [2]})
+    assert result_of("inspect l.h5 --json")["problems"] == []
     # Alone, they are a graph with labels of edges: what `convert edges` makes of the same table.
-    run("convert", "tables", "one.h5", *words)
-    run("convert", "typed", "l.h5", "two.h5", "--edges", "trusts")
-    run("convert", "edges", "l.csv", "other.h5", "--edge-label", "kind")
+    run(f"convert tables one.h5 {words}")
+    run("convert typed l.h5 two.h5 --edges trusts")
+    run("convert edges l.csv other.h5 --edge-label kind")
     for path in ("one.h5", "two.h5", "other.h5"):
+        holds(path, {"@version": 1, "@task": "edge_class", "edges/class_names": ["bad", "good"]})
         with h5py.File(path) as f:
-            assert f.attrs["version"] == 1 and f.attrs["task"] == "edge_class"
             ids = names(f["nodes"], "name")
             labels = {(ids[a], ids[b]): c for a, b, c in zip(f["edges/src"][:], f["edges/dst"][:], f["edges/y"][:])}
             assert labels == {("p1", "p2"): 1, ("p2", "p3"): 0, ("p3", "p4"): 1, ("p4", "p5"): -1}, labels
-            assert names(f["edges"], "class_names") == ["bad", "good"]
             if path != "other.h5":
-                ends = [(ids[f["edges/src"][i]], ids[f["edges/dst"][i]]) for part in ("train", "val", "test")
-                        for i in f["splits/" + part][:]]
+                ends = [(ids[f["edges/src"][i]], ids[f["edges/dst"][i]]) for part in PARTS for i in f["splits/" + part][:]]
                 assert ends == [("p1", "p2"), ("p2", "p3"), ("p3", "p4")], ends
-        assert json.loads(run("inspect", path, "--json"))["problems"] == []
+        assert result_of(f"inspect {path} --json")["problems"] == []
     # How tables are written, and what is no choice.
     write("s.csv", "from|to|w\na|b|1,5\n")
-    run("convert", "tables", "s.h5", "--edges", "s.csv", "--separator", "|", "--decimal", "comma", "--weight", "w")
-    with h5py.File("s.h5") as f:
-        np.testing.assert_array_equal(f["edges/weight"][:], [1.5])
-    expect(run("convert", "tables", "x.h5", "--edges", "s.csv", "--header", "maybe", status=2),
-           "--header maybe: expected auto, yes or no")
-    expect(run("convert", "tables", "folder/shop.yaml", "x.h5", "--header", "yes", status=2),
+    run("convert tables s.h5 --edges s.csv --separator | --decimal comma --weight w")
+    holds("s.h5", {"edges/weight": [1.5]})
+    expect(run("convert tables x.h5 --edges s.csv --header maybe", status=2), "--header maybe: expected auto, yes or no")
+    expect(run("convert tables folder/shop.yaml x.h5 --header yes", status=2),
            "expected in folder/shop.yaml, which describes the tables")
     base = sqlite3.connect("shop.db")
     base.executescript("CREATE TABLE users (user_id INTEGER, age REAL); INSERT INTO users VALUES (1, 20), (2, 30);"
                        "CREATE TABLE likes (user_id INTEGER, item_id INTEGER); INSERT INTO likes VALUES (2, 5);")
     base.close()
-    run("convert", "tables", "q.h5", "--nodes", "shop.db:users", "--edges", "shop.db:likes")
-    with h5py.File("q.h5") as f:
-        assert sorted(f["nodes"]) == ["item", "users"] and list(f["edges"]) == ["likes"]
+    run("convert tables q.h5 --nodes shop.db:users --edges shop.db:likes")
+    holds("q.h5", {"nodes": ["item", "users"], "edges": ["likes"]})
 
 
 def test_splits_of_edges():
@@ -461,14 +374,13 @@ def test_splits_of_edges():
     write("both.csv", "source,target,kind,sign\n" + "".join(
         f"{s},{d},{kind},{'plus' if (a + b) % 3 else 'minus'}\n" for kind in ("near", "far")
         for a, b in ends for s, d in ((a, b), (b, a))))
-    text = run("convert", "tables", "both.h5", "--edges", "both.csv", "--relation", "kind", "--label", "sign", "--split",
-               "50,25,25", "--seed", "2")
+    text = run("convert tables both.h5 --edges both.csv --relation kind --label sign --split 50,25,25 --seed 2")
     expect(text, 'split by seed 2: 80 edges to train, 40 to validate, 40 to test of "near"', 'of "far"')
     with h5py.File("both.h5") as f:
         for kind in ("near", "far"):
             edges = f["edges/" + kind]
             pairs = [tuple(sorted(pair)) for pair in zip(edges["src"][:].tolist(), edges["dst"][:].tolist())]
-            parts = [[pairs[k] for k in edges["splits/" + part][:]] for part in ("train", "val", "test")]
+            parts = [[pairs[k] for k in edges["splits/" + part][:]] for part in PARTS]
             assert sum(map(len, parts)) == 160 and [len(set(part)) for part in parts] == [40, 20, 20]
             assert not set(parts[0]) & set(parts[1]) | set(parts[0]) & set(parts[2]) | set(parts[1]) & set(parts[2])
 
@@ -476,18 +388,17 @@ def test_splits_of_edges():
 def test_repeats():
     """Edges that repeat are said by type, and what reverses do not get."""
     write("rep.csv", "from,to,kind\n1,2,a\n2,1,a\n2,3,b\n3,3,b\n2,3,a\n")
-    text = run("convert", "tables", "rep.h5", "--edges", "rep.csv", "--undirected", "true", "--label", "kind")
+    text = run("convert tables rep.h5 --edges rep.csv --undirected true --label kind")
     expect(text, "rep.csv: 4 of 9 edges node:rep:node repeat another; where the table has both directions, undirected "
            "adds them again", "rep.csv: the added reverses of edges node:rep:node have no label")
-    text = run("convert", "tables", "rep.h5", "--edges", "rep.csv", "--relation", "kind")
+    text = run("convert tables rep.h5 --edges rep.csv --relation kind")
     assert "repeat another" not in text, text
 
 
 def test_texts_of_each_table():
     """Tables that are written in different ways; ids that look like missing ones."""
     write("u.user", "1|24|M\n2|53|F\n")
-    with open("u.item", "wb") as f:
-        f.write("1|Café|1,5\n2|Alien|2,5\n".encode("latin1"))
+    write("u.item", "1|Café|1,5\n2|Alien|2,5\n".encode("latin1"))
     write("u.data", "1\t2\t3\n2\t1\t5\n")
     write("movies.yaml", """
 header: false
@@ -497,23 +408,20 @@ nodes:
 edges:
 - {file: u.data, type: [user, rates, film], source: 1, target: 2, weight: 3}
 """)
-    run("convert", "tables", "movies.yaml", "movies.h5")
-    with h5py.File("movies.h5") as f:
-        assert f["nodes/user/x"][:].tolist() == [[24, 0, 1], [53, 1, 0]]
-        assert f["nodes/film/x"][:].tolist() == [[0, 1, 1.5], [1, 0, 2.5]]
-        assert f["edges/rates/dst"][:].tolist() == [1, 0] and f["edges/rates/weight"][:].tolist() == [3, 5]
+    run("convert tables movies.yaml movies.h5")
+    holds("movies.h5", {"nodes/user/x": [[24, 0, 1], [53, 1, 0]], "nodes/film/x": [[0, 1, 1.5], [1, 0, 2.5]],
+                        "edges/rates/dst": [1, 0], "edges/rates/weight": [3, 5]})
     for entry, part in [("separator: ''", "separator: expected 1 to 15 bytes"), ("header: perhaps", "header perhaps: expected true"),
                         ("encoding: klingon", 'encoding: iconv knows no "klingon"'), ("decimal: dot", "decimal dot: expected point"),
                         ("separator: ',', decimal: comma", "u.data: separator: a comma, expected another one")]:
         write("bad.yaml", "edges: [{file: u.data, type: a, %s}]" % entry)
-        expect(refused("bad.yaml", "x.h5"), part)
+        expect(refused("bad.yaml x.h5"), part)
     write("places.csv", "id,x\nNA,1\nDE,2\n")
     write("roads.csv", "from,to\nNA,DE\n")
-    words = ["--nodes", "place=places.csv", "--edges", "roads.csv"]
-    expect(refused("x.h5", *words), 'places.csv:2: "NA" in column 1 (id), expected the id of a node')
-    run("convert", "tables", "na.h5", *words, "--missing-ids", "keep")
-    with h5py.File("na.h5") as f:
-        assert names(f["nodes"], "name") == ["NA", "DE"] and f["nodes/x"][:].ravel().tolist() == [1, 2]
+    words = "--nodes place=places.csv --edges roads.csv"
+    expect(refused(f"x.h5 {words}"), 'places.csv:2: "NA" in column 1 (id), expected the id of a node')
+    run(f"convert tables na.h5 {words} --missing-ids keep")
+    holds("na.h5", {"nodes/name": ["NA", "DE"], "nodes/x": [[1], [2]]})
 
 
 def test_many_graphs():
@@ -521,65 +429,54 @@ def test_many_graphs():
     write("n.csv", "graph_id,node_id,mass,born\ng2,0,5,50\ng1,0,1,10\ng2,1,6,60\ng1,1,2,20\ng1,2,3,30\n")
     write("m.csv", "graph_id,src,dst,bond\ng1,0,2,single\ng2,1,0,double\ng1,1,0,single\n")
     write("labels.csv", "graph_id,label\ng1,toxic\ng2,fine\n")
-    text = run("convert", "tables", "g.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "graph_id",
-               "--graphs", "labels.csv", "--attributes", "bond", "--time", "atom=born")
+    text = run("convert tables g.h5 --nodes atom=n.csv --edges m.csv --graph graph_id --graphs labels.csv --attributes bond "
+               "--time atom=born")
     expect(text, "2 graphs", "numbered as in labels.csv")
     assert "passed over" not in text, text
-    with h5py.File("g.h5") as f:
-        assert f.attrs["task"] == "graph_class" and f["graphs/offsets"][:].tolist() == [0, 3, 5]
-        assert f["nodes/x"][:].ravel().tolist() == [1, 2, 3, 5, 6] and names(f["nodes"], "x_names") == ["mass"]
-        assert f["graphs/y"][:].tolist() == [1, 0] and names(f["graphs"], "class_names") == ["fine", "toxic"]
-        assert names(f["graphs"], "name") == ["g1", "g2"]
-        assert f["nodes/time"][:].tolist() == [10, 20, 30, 50, 60]
-        assert names(f["edges"], "attr_names") == ["bond=double", "bond=single"]
-        edges = sorted(zip(f["edges/src"][:], f["edges/dst"][:], f["edges/attr"][:, 0]))
-        assert edges == [(0, 2, 0), (1, 0, 0), (4, 3, 1)], edges
-        assert "nodes/order" not in f
-    write("more.csv", open("labels.csv").read() + "g3,fine\n")
-    expect(run("convert", "tables", "e.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "graph_id", "--graphs",
-               "more.csv"), "1 of 3 graphs without any node: g3")
+    holds("g.h5", {"@task": "graph_class", "graphs/offsets": [0, 3, 5], "nodes/x": [[1], [2], [3], [5], [6]], "nodes/x_names": ["mass"],
+                   "graphs/y": [1, 0], "graphs/class_names": ["fine", "toxic"], "graphs/name": ["g1", "g2"],
+                   "nodes/time": [10, 20, 30, 50, 60], "edges/attr_names": ["bond=double", "bond=single"]})
+    found = datasets_in("g.h5")
+    edges = sorted(zip(found["edges/src"], found["edges/dst"], found["edges/attr"][:, 0]))
+    assert edges == [(0, 2, 0), (1, 0, 0), (4, 3, 1)] and "nodes/order" not in found, edges
+    write("more.csv", read("labels.csv") + "g3,fine\n")
+    expect(run("convert tables e.h5 --nodes atom=n.csv --edges m.csv --graph graph_id --graphs more.csv"), "1 of 3 graphs without any node: g3")
     write("two.csv", "graph_id,src,dst\ng1,0,0\ng1,7,0\n")
-    expect(refused("x.h5", "--nodes", "atom=n.csv", "--edges", "two.csv", "--graph", "graph_id"),
-           'nodes without a row, first "g1/7"')
+    expect(refused("x.h5 --nodes atom=n.csv --edges two.csv --graph graph_id"), 'nodes without a row, first "g1/7"')
     write("labels.csv", "graph_id,label\ng1,toxic\n")
-    expect(refused("x.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "graph_id", "--graphs",
-                   "labels.csv"), "2 graphs, of which 1 have no row in labels.csv, first \"g2\"")
+    expect(refused("x.h5 --nodes atom=n.csv --edges m.csv --graph graph_id --graphs labels.csv"),
+           "2 graphs, of which 1 have no row in labels.csv, first \"g2\"")
     # What graphs have besides labels and splits is passed over, whatever it is.
     write("labels.csv", "graph_id,smiles,score,weight\ng1,CCO,0.5,7\ng2,CC,1.5,x\n")
-    graphs = ["--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "graph_id", "--graphs", "labels.csv"]
-    expect(run("convert", "tables", "r.h5", *graphs, "--label", "graphs=score", "--task", "graphs=graph_regression"),
+    graphs = "--nodes atom=n.csv --edges m.csv --graph graph_id --graphs labels.csv"
+    expect(run(f"convert tables r.h5 {graphs} --label graphs=score --task graphs=graph_regression"),
            "labels.csv: passed over: smiles, weight, as graphs have no features\n")
-    with h5py.File("r.h5") as f:
-        assert f.attrs["task"] == "graph_regression" and f["graphs/y"][:].ravel().tolist() == [0.5, 1.5]
-    run("convert", "tables", "r.h5", *graphs, "--label", "graphs=score", "--task", "graph_regression")
-    expect(run("convert", "tables", "r.h5", *graphs), "(label graphs=COLUMN: it is the label)")
-    expect(refused("x.h5", *graphs, "--task", "graph_regression"), "no column of labels", "--label graphs=COLUMN")
-    expect(refused("x.h5", *graphs, "--split", "60,20,20"), "no labels in any table")
-    expect(run("convert", "tables", "x.h5", *graphs, "--task", "graphs=graph_multilabel", status=1),
+    holds("r.h5", {"@task": "graph_regression", "graphs/y": [[0.5], [1.5]]})
+    run(f"convert tables r.h5 {graphs} --label graphs=score --task graph_regression")
+    expect(run(f"convert tables r.h5 {graphs}"), "(label graphs=COLUMN: it is the label)")
+    expect(refused(f"x.h5 {graphs} --task graph_regression"), "no column of labels", "--label graphs=COLUMN")
+    expect(refused(f"x.h5 {graphs} --split 60,20,20"), "no labels in any table")
+    expect(run(f"convert tables x.h5 {graphs} --task graphs=graph_multilabel", status=1),
            "--task graph_multilabel: expected graph_class, graph_regression")
     # Ids that are unique over all graphs: edges need no column.
     write("n.csv", "id,g,mass\na,1,1\nb,1,2\nc,2,3\n")
     write("m.csv", "from,to\na,b\nc,c\n")
-    expect(refused("x.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "g"),
+    expect(refused("x.h5 --nodes atom=n.csv --edges m.csv --graph g"),
            'm.csv:1: no column "g", expected one with the graphs of edges', "(--graph atom=g)")
-    run("convert", "tables", "u.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "atom=g")
-    with h5py.File("u.h5") as f:
-        assert f["graphs/offsets"][:].tolist() == [0, 2, 3] and f.attrs["task"] == "none"
-        assert names(f["graphs"], "name") == ["1", "2"]
+    run("convert tables u.h5 --nodes atom=n.csv --edges m.csv --graph atom=g")
+    holds("u.h5", {"graphs/offsets": [0, 2, 3], "@task": "none", "graphs/name": ["1", "2"]})
     write("m.csv", "from,to\na,c\n")
-    expect(refused("x.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "atom=g"),
-           "expected edges within graphs")
+    expect(refused("x.h5 --nodes atom=n.csv --edges m.csv --graph atom=g"), "expected edges within graphs")
     # Slashes in ids: c of a/b, b/c of a.
     write("n.csv", "graph_id,id,mass\na/b,c,1\na,b/c,2\na\\,b,3\n")
     write("m.csv", "graph_id,src,dst\na,b/c,b/c\n")
-    run("convert", "tables", "s.h5", "--nodes", "atom=n.csv", "--edges", "m.csv", "--graph", "graph_id")
-    with h5py.File("s.h5") as f:
-        assert names(f["graphs"], "name") == ["a/b", "a", "a\\"] and f["edges/src"][:].tolist() == [1]
+    run("convert tables s.h5 --nodes atom=n.csv --edges m.csv --graph graph_id")
+    holds("s.h5", {"graphs/name": ["a/b", "a", "a\\"], "edges/src": [1]})
 
 
 def test_h5py_files():
     """A file of version 2 as users write it, without names of groups as attributes, and damaged ones."""
-    def make(change=lambda f: None):
+    def make(change=lambda f: None, status=0):
         with h5py.File("v2.h5", "w") as f:
             f.attrs.update({"format": "adjoint.graph", "version": 2})
             f["nodes/user/x"] = np.ones((3, 2), np.float64)
@@ -590,8 +487,8 @@ def test_h5py_files():
             f["edges/buys"].attrs.update({"source": "user", "target": "item"})
             f["edges/buys/attr"] = np.zeros((2, 1), np.float16)
             change(f)
-        return subprocess.run([os.path.join(BIN, "inspect"), "v2.h5", "--json"], capture_output=True, text=True)
-    report = json.loads(make().stdout)
+        return run("inspect v2.h5 --json", status=status)
+    report = json.loads(make())
     assert report["problems"] == [], report
     assert report["edges"][0]["type"] == ["user", "buys", "item"] and report["edges"][0]["features"] == 1
 
@@ -619,22 +516,9 @@ def test_h5py_files():
             (lambda f: f["nodes/item"].attrs.update({"name": "user"}), "another type of nodes"),
             (put("nodes/item/splits/train", np.array([5])), "nodes/item/splits/train: 5 at position 0"),
             (lambda f: f.pop("edges/buys/src"), "edges/buys/src: missing")]:
-        ran = make(change)
-        assert ran.returncode == 1 and part in ran.stdout, (part, ran.stdout, ran.stderr)
+        expect(make(change, status=1), part)
 
 
-with tempfile.TemporaryDirectory() as folder:
-    os.chdir(folder)
-    test_types()
-    test_description()
-    test_times()
-    test_columns()
-    test_guesses()
-    test_kinds()
-    test_columns_of_types()
-    test_single_type()
-    test_splits_of_edges()
-    test_repeats()
-    test_texts_of_each_table()
-    test_many_graphs()
-    test_h5py_files()
+for test in (test_types, test_description, test_times, test_columns, test_guesses, test_kinds, test_columns_of_types, test_single_type,
+             test_splits_of_edges, test_repeats, test_texts_of_each_table, test_many_graphs, test_h5py_files):
+    test()

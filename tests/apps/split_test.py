@@ -150,7 +150,8 @@ def columns():
     run("split ids.h5 --table ids.csv --by-column part")
     assert lists(splits_of("ids.h5")[0]) == [[0, 2], [1, 4], [3, 5]]
     dataset("twice.h5", y, {"nodes/id": [1, 1, 2, 3, 4, 5, 6, 7]})
-    expect(run("split", "twice.h5", "--table", "ids.csv", "--by-column", "part", status=1), "twice.h5: nodes/id: nodes 0 and 1 are both called '1'")
+    expect(run("split twice.h5 --table ids.csv --by-column part", status=1),
+           "twice.h5: nodes/id: nodes 0 and 1 are both called '1'")
 
 
 def by_time(times, shares):
@@ -223,8 +224,7 @@ def times():
         expect(run("split own.h5 out.h5 --table bad.csv --by-time when", status=1),
                "bad.csv:121: \"%s\" in column 2 (when)" % bad, said)
     table("two.csv", ["id"] + list(range(n)), ["when"] + [k % 2 for k in range(n)])
-    expect(run("split own.h5 out.h5 --table two.csv --by-time when", status=1),
-           "2 different times", "expected 3 or more")
+    expect(run("split own.h5 out.h5 --table two.csv --by-time when", status=1), "2 different times", "expected 3 or more")
 
 
 def graphs_and_formats():
@@ -261,8 +261,7 @@ def graphs_and_formats():
            "split by seed 0: 36 nodes to train")
     expect(run("convert npz a.npz b.h5 --seed 3", status=2), "--seed: requires --split")
     np.savez("floats.npz", **{**arrays, "y": rng.normal(size=(60, 2)).astype("f4")})
-    expect(run("convert npz floats.npz c.h5 --split 60,20,20 --stratified", status=1),
-           "expected classes for a stratified split")
+    expect(run("convert npz floats.npz c.h5 --split 60,20,20 --stratified", status=1), "expected classes for a stratified split")
     run("convert npz floats.npz c.h5 --split 60,20,20")
     assert [len(part) for part in splits_of("c.h5")[0]] == [36, 12, 12]
 
@@ -288,8 +287,7 @@ def graphs_and_formats():
     assert lists(splits_of("ogb.h5")[0]) == [list(range(10)), list(range(10, 15)), list(range(15, 20))]
     expect(run("convert ogb ogb ogb.h5 --split 60,20,20 --seed 2"), "split by seed 2: 12 nodes")
     assert sorted(np.concatenate(splits_of("ogb.h5")[0])) == list(range(20))
-    expect(run("convert ogb ogb ogb.h5 --split time --seed 2", status=2),
-           "--seed: requires --split TRAIN,VAL,TEST")
+    expect(run("convert ogb ogb ogb.h5 --split time --seed 2", status=2), "--seed: requires --split TRAIN,VAL,TEST")
 
     # GraphLand: targets are scaled by the training nodes that are drawn.
     os.mkdir("land")
