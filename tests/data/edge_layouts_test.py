@@ -9,11 +9,10 @@ import subprocess
 import sys
 import tempfile
 
-from peers import BIN, np
+from peers import BIN, h5py, np, refused as refused_with, run as run_program, write
 
 from from_adjoint import read_dataset
 
-import h5py
 try:
     import networkx
     import scipy.io
@@ -27,11 +26,8 @@ N = 37
 NAMES = [f"n{(k * 5) % N}, é" for k in range(N)]
 
 
-def run(*args, status=0):
-    done = subprocess.run([str(BIN / "convert"), "edges", *map(str, args)], capture_output=True, timeout=300)
-    out, error = done.stdout.decode(), done.stderr.decode()
-    assert done.returncode == status and (status == 0 or error.count("\n") == 1), f"{args}: {done.returncode} {out} {error}"
-    return out + error
+def run(*args):
+    return run_program("convert edges", *args)
 
 
 def matrix(*args):
@@ -39,8 +35,7 @@ def matrix(*args):
 
 
 def refused(path, *args, says, status=1):
-    error = run(path, "bad.h5", *args, status=status)
-    assert says in error, (says, error)
+    refused_with("convert edges", path, "bad.h5", *args, says=says, status=status)
     assert not os.path.exists("bad.h5")
 
 
@@ -59,11 +54,6 @@ def expect(a, *args, names=None, undirected=None, weighted=None, says=()):
     assert found.get("node_names") == names if names is None else list(found["node_names"]) == names, args
     for text in says:
         assert text in note, (text, note)
-
-
-def write(path, text, encoding="utf-8"):
-    pathlib.Path(path).write_bytes(text.encode(encoding))
-    return path
 
 
 def csv(path, a, head=None, first=None, between=",", corner="", number=repr):
@@ -99,7 +89,7 @@ for a in (bits, weights, both, bits | bits.T):
     expect(a, csv("m.csv", a, between=" ", number=lambda v: repr(v).replace(".", ",")), "--decimal", "comma")
     np.savetxt("m.txt", a, fmt="%.17g")
     expect(np.float32(a), "m.txt")
-    write("m.csv", pathlib.Path(csv("m.csv", a, NAMES, NAMES)).read_text(), "latin1")
+    write("m.csv", pathlib.Path(csv("m.csv", a, NAMES, NAMES)).read_text().encode("latin1"))
     expect(a, "m.csv", "--encoding", "latin1", names=NAMES)
     pathlib.Path("m.gz").write_bytes(gzip.compress(pathlib.Path("m.txt").read_bytes()))
     expect(np.float32(a), "m.gz")

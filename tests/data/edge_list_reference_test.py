@@ -2,10 +2,9 @@
 """Compares what `convert edges` reads from files of Python's csv module with what was written, and with numpy."""
 import csv
 import pathlib
-import subprocess
 import tempfile
 
-from peers import BIN, PARTS, np
+from peers import PARTS, np, run
 
 from from_adjoint import read_dataset
 
@@ -19,9 +18,7 @@ def word(k):
 
 
 def convert(*args):
-    done = subprocess.run([str(BIN / "convert"), "edges", *map(str, args), "--quiet"], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, f"{args}: {done.stderr}"
-    return done.stdout
+    return run("convert edges", *args, "--quiet")
 
 
 def write(path, rows, **how):

@@ -4,10 +4,9 @@ import csv
 import os
 import pathlib
 import sqlite3
-import subprocess
 import tempfile
 
-from peers import BIN, np
+from peers import PARTS, expect, np, read, refused as refused_with, rows, run, write
 
 from from_adjoint import read_dataset
 
@@ -15,21 +14,12 @@ NAMES = ["a, b", 'say "hi"', "two\nlines", " blanks ", "Müller", "#x", "%y", "0
 SIZES = [0.1, 1 / 3, -1e-30, 3.4e38, 2.0, 7, -5, 16777217, 1e-44, 0.1 + 0.2, 123456.789, 12345678.9]
 
 
-def run(program, *args, status=0):
-    done = subprocess.run([str(BIN / program), *map(str, args)], capture_output=True, timeout=300)
-    out, error = done.stdout.decode(), done.stderr.decode()
-    assert done.returncode == status and (status == 0 or error.count("\n") == 1), f"{args}: {done.returncode} {out} {error}"
-    return out + error
-
-
 def convert(*args):
-    return run("convert", "edges", *args)
+    return run("convert edges", *args)
 
 
-def refused(*args, says, status=1):
-    error = run("convert", "edges", *args, "o.h5", status=status)
-    for text in says:
-        assert text in error, (text, error)
+def refused(*args, says):
+    refused_with("convert edges", *args, "o.h5", says=says)
 
 
 def execute(path, *statements, rows=()):
@@ -58,7 +48,7 @@ execute("shop.db", "CREATE TABLE people (name TEXT, size REAL, colour TEXT, kind
         rows=[("INSERT INTO people VALUES (?, ?, ?, ?)",
                [(name, SIZES[k], ["red", "blue", None][k % 3], ["x", "y", None, "z"][k % 4]) for k, name in enumerate(NAMES)]),
               ("INSERT INTO links VALUES (?, ?, ?)", [(NAMES[a], NAMES[b], SIZES[a]) for a, b in links]),
-              ("INSERT INTO parts VALUES (?, ?)", [(name, ("train", "val", "test")[k % 3]) for k, name in enumerate(NAMES)])])
+              ("INSERT INTO parts VALUES (?, ?)", [(name, PARTS[k % 3]) for k, name in enumerate(NAMES)])])
 for table in ("people", "links", "parts"):
     with sqlite3.connect("shop.db") as db, open(table + ".csv", "w", newline="") as file:
         cursor = db.execute(f"SELECT * FROM {table}")
@@ -68,9 +58,8 @@ for table in ("people", "links", "parts"):
     db.close()
 
 # Names, numbers and gaps are exact; the other options are for the text files beside.
-note = convert("shop.db:links", "own.h5", "--features", "shop.db:people", "--label", "kind")
-for text in ("shop.db:links: columns source,target,weight", "shop.db:people: columns name,size,colour,kind", "weights from weight"):
-    assert text in note, (text, note)
+expect(convert("shop.db:links", "own.h5", "--features", "shop.db:people", "--label", "kind"), "shop.db:links: columns source,target,weight",
+       "shop.db:people: columns name,size,colour,kind", "weights from weight")
 found = read_dataset("own.h5")
 assert found["name"] == "shop"
 order = [NAMES.index(name) for name in found["node_names"]]
@@ -83,8 +72,7 @@ assert np.array_equal(found["x"], np.float32([[SIZES[k], *colours[k % 3]] for k 
 assert np.array_equal(found["y"], [[0, 1, -1, 2][k % 4] for k in order]) and found["class_names"] == ["x", "y", "z"]
 convert("links.csv", "csv.h5", "--features", "people.csv", "--label", "kind")
 equal("own.h5", "csv.h5")
-with open("odd.csv", "w", encoding="latin1") as file:
-    file.write("source|target|weight\n" + "".join(f"\"{NAMES[k].replace(chr(34), chr(34) * 2)}\"|z|1,5\n" for k in range(12)))
+write("odd.csv", ("source|target|weight\n" + "".join(f"\"{NAMES[k].replace(chr(34), chr(34) * 2)}\"|z|1,5\n" for k in range(12))).encode("latin1"))
 convert("odd.csv", "odd.h5", "--features", "shop.db:people", "--label", "kind", "--separator", "|", "--decimal", "comma",
         "--encoding", "latin1", "--comment", "3")
 odd = read_dataset("odd.h5")
@@ -103,12 +91,12 @@ convert("shop.db:WITH a AS (SELECT target, source FROM links) SELECT source, tar
 os.link("shop.db", "a:b.db")
 convert("a:b.db:links", "view.h5", "--weight", "none")
 assert read_dataset("view.h5")["name"] == "a:b"
-pathlib.Path("shop.db:links2").write_text("1 2\n2 3\n")
+write("shop.db:links2", "1 2\n2 3\n")
 assert "separated by blanks" in convert("shop.db:links2", "view.h5")
 
 # `convert tables` takes them, too.
 for path, nodes, edges in (("sql.h5", "person=shop.db:people", "knows=shop.db:links"), ("csv_tables.h5", "person=people.csv", "knows=links.csv")):
-    run("convert", "tables", path, "--nodes", nodes, "--edges", edges, "--label", "kind", "--undirected", "knows=true")
+    run(f"convert tables {path} --nodes {nodes} --edges {edges} --label kind --undirected knows=true")
 equal("sql.h5", "csv_tables.h5")
 
 # Any 64-bit integers; reals that are whole are ids, too.
@@ -122,78 +110,72 @@ convert("ids.db:SELECT a, 0 AS b FROM e WHERE a = -1", "ids.h5", "--features", "
 assert read_dataset("ids.h5")["x"].ravel().tolist() == [6, 5]
 
 # Splits: files of ids, and tables of `split`.
-files = [word for part in ("train", "val", "test")
+files = [word for part in PARTS
          for word in ("--" + part, f"shop.db:SELECT name FROM parts JOIN people USING (name) WHERE part = '{part}' AND kind IS NOT NULL")]
 convert("shop.db:links", "parts.h5", "--labels", "shop.db:SELECT name, kind FROM people", *files)
-run("split", "own.h5", "split.h5", "--table", "shop.db:parts", "--by-column", "part")
-run("split", "own.h5", "csv.h5", "--table", "parts.csv", "--by-column", "part")
-run("split", "own.h5", "row.h5", "--table", "shop.db:SELECT part FROM parts ORDER BY instr(" + repr("".join(
-    f"<{name}>" for name in found["node_names"])).replace("\\n", "'||char(10)||'").replace("\\r", "'||char(13)||'").replace(
-        "\\t", "'||char(9)||'").replace("\\'", "''") + ", '<'||name||'>')", "--by-column", "part", "--by-row")
+run("split own.h5 split.h5 --table shop.db:parts --by-column part")
+run("split own.h5 csv.h5 --table parts.csv --by-column part")
+run("split own.h5 row.h5 --table",
+    "shop.db:SELECT part FROM parts ORDER BY instr(" + repr("".join( f"<{name}>" for name in found["node_names"])).replace("\\n", "'||char(10)||'").replace("\\r", "'||char(13)||'").replace( "\\t", "'||char(9)||'").replace("\\'", "''") + ", '<'||name||'>')",
+    "--by-column", "part", "--by-row")
 wanted = {part: sorted(k for k, name in enumerate(found["node_names"])
                        if NAMES.index(name) % 3 == number and NAMES.index(name) % 4 != 2)
-          for number, part in enumerate(("train", "val", "test"))}
+          for number, part in enumerate(PARTS)}
 for path in ("parts.h5", "split.h5", "csv.h5", "row.h5"):
     split = read_dataset(path)["splits"][0]
     assert {part: sorted(ids.tolist()) for part, ids in split.items()} == wanted, path
 text = "name;part\n" + "".join(f"\"{name.replace(chr(34), chr(34) * 2)}\";{'TRAIN' if k % 3 == 0 else 'dev' if k % 3 == 1 else 'testing'}\n"
                                for k, name in enumerate(NAMES))
 pathlib.Path("latin.csv").write_bytes(text.encode("latin1"))
-run("split", "own.h5", "latin.h5", "--table", "latin.csv", "--by-column", "part", "--encoding", "latin1", "--separator", ";")
+run("split own.h5 latin.h5 --table latin.csv --by-column part --encoding latin1 --separator ;")
 assert {part: sorted(ids.tolist()) for part, ids in read_dataset("latin.h5")["splits"][0].items()} == wanted
-run("split", "own.h5", "latin.h5", "--decimal", "comma", status=2)
+run("split own.h5 latin.h5 --decimal comma", status=2)
 
 # Pairs and chosen nodes.
 convert("shop.db:links", "pairs.h5", "--weight", "none")
-run("train_link", "pairs.h5", "--epochs", 1, "--quiet", "--checkpoint", "link.h5", "--node-features", "degree")
-predict = ("predict", "pairs.h5", "--checkpoint", "link.h5", "--quiet")
-run(*predict, "--pairs", "shop.db:links", "--out", "p.csv")
-run(*predict, "--pairs", "links.csv", "--out", "q.csv")
-assert pathlib.Path("p.csv").read_bytes() == pathlib.Path("q.csv").read_bytes()
-with open("p.csv", newline="") as file:
-    assert [(row["source"], row["target"]) for row in csv.DictReader(file)] == [(NAMES[a], NAMES[b]) for a, b in links]
-pathlib.Path("odd_pairs.txt").write_bytes("! pairs\nMüller::z\nz::Müller\n".encode("latin1"))
-run(*predict, "--pairs", "odd_pairs.txt", "--separator", "::", "--encoding", "latin1", "--comment", "!", "--out", "p.csv")
-with open("p.csv", newline="") as file:
-    assert [(row["source"], row["target"]) for row in csv.DictReader(file)] == [("Müller", "z"), ("z", "Müller")]
-run(*predict, "--missing-links", 1, "--nodes", "shop.db:SELECT name FROM people WHERE size < 0 ORDER BY size", "--out", "p.csv")
-with open("p.csv", newline="") as file:
-    assert [row["source"] for row in csv.DictReader(file)] == [NAMES[6], NAMES[2]]
-assert "row 1: \"nobody\" is no node" in run(*predict, "--pairs", "shop.db:SELECT name, 'nobody' FROM people", "--out", "p.csv", status=1)
-assert "two fields" in run(*predict, "--missing-links", 1, "--nodes", "shop.db:parts", "--out", "p.csv", status=1)
-run(*predict, "--missing-links", 1, "--separator", "x", "--out", "p.csv", status=2)
+run("train_link pairs.h5 --epochs 1 --quiet --checkpoint link.h5 --node-features degree")
+predict = "predict pairs.h5 --checkpoint link.h5 --quiet"
+run(f"{predict} --pairs shop.db:links --out p.csv")
+run(f"{predict} --pairs links.csv --out q.csv")
+assert read("p.csv") == read("q.csv")
+assert [(row["source"], row["target"]) for row in rows("p.csv")] == [(NAMES[a], NAMES[b]) for a, b in links]
+write("odd_pairs.txt", "! pairs\nMüller::z\nz::Müller\n".encode("latin1"))
+run(f"{predict} --pairs odd_pairs.txt --separator :: --encoding latin1 --comment ! --out p.csv")
+assert [(row["source"], row["target"]) for row in rows("p.csv")] == [("Müller", "z"), ("z", "Müller")]
+run(f"{predict} --missing-links 1 --out p.csv --nodes", "shop.db:SELECT name FROM people WHERE size < 0 ORDER BY size")
+assert [row["source"] for row in rows("p.csv")] == [NAMES[6], NAMES[2]]
+refused_with(f"{predict} --out p.csv --pairs", "shop.db:SELECT name, 'nobody' FROM people", says="row 1: \"nobody\" is no node")
+refused_with(f"{predict} --missing-links 1 --nodes shop.db:parts --out p.csv", says="two fields")
+run(f"{predict} --missing-links 1 --separator x --out p.csv", status=2)
 
 # Refusals: one line that says what helps.
 execute("bad.db", "CREATE TABLE blobs (id, x)", "CREATE TABLE zero (a, b)", "CREATE TABLE bytes (a, b)",
         "CREATE TABLE gaps (id, x)", "CREATE TABLE own AS SELECT 1 AS a, 2 AS b",
         "INSERT INTO blobs VALUES (1, 2), (2, x'00ff')", "INSERT INTO zero VALUES ('a' || char(0), 'b')",
         "INSERT INTO bytes VALUES (CAST(x'4aff' AS TEXT), 'b')", "INSERT INTO gaps VALUES ('two' || char(10) || 'lines', 1), ('b', NULL)")
-refused("shop.db", says=["shop.db: an SQLite file", "shop.db:TABLE", "shop.db:SELECT", "links, none, odd, view (view), parts, people"])
-refused("shop.db:peple", says=["no such table: peple", "one of links, none"])
-refused("shop.db:SELECT nme FROM people", says=["no such column: nme"])
-refused("shop.db:SELECT * FROM peple", says=["no such table: peple", "people"])
-refused("shop.db:WITH a AS (SELECT 1) DELETE FROM people", says=["one query, which only reads"])
-refused("shop.db:SELECT 1; SELECT 2", says=["one query, which only reads"])
-refused("shop.db:none", says=["no edges"])
-refused("links.csv:links", says=["links.csv is no SQLite file"])
-refused("missing.db:links", says=["missing.db:links: cannot be opened"])
-refused("bad.db:blobs", says=["bad.db:blobs: row 2: column x has a blob", "a query chooses"])
-refused("bad.db:zero", says=["row 1: column a has a text with a zero byte"])
-refused("bad.db:bytes", says=["row 1: column a has a text that is no UTF-8"])
-pathlib.Path("names.csv").write_text('source,target\n"two\nlines",b\n')
-error = run("convert", "edges", "names.csv", "o.h5", "--features", "bad.db:gaps", status=1)
-assert "bad.db:gaps, row 2: no number in column 2 (x)" in error, error
+for source, *says in (("shop.db", "shop.db: an SQLite file", "shop.db:TABLE", "shop.db:SELECT", "links, none, odd, view (view), parts, people"),
+                      ("shop.db:peple", "no such table: peple", "one of links, none"),
+                      ("shop.db:SELECT nme FROM people", "no such column: nme"),
+                      ("shop.db:SELECT * FROM peple", "no such table: peple", "people"),
+                      ("shop.db:WITH a AS (SELECT 1) DELETE FROM people", "one query, which only reads"),
+                      ("shop.db:SELECT 1; SELECT 2", "one query, which only reads"), ("shop.db:none", "no edges"),
+                      ("links.csv:links", "links.csv is no SQLite file"), ("missing.db:links", "missing.db:links: cannot be opened"),
+                      ("bad.db:blobs", "bad.db:blobs: row 2: column x has a blob", "a query chooses"),
+                      ("bad.db:zero", "row 1: column a has a text with a zero byte"),
+                      ("bad.db:bytes", "row 1: column a has a text that is no UTF-8")):
+    refused(source, says=says)
+write("names.csv", 'source,target\n"two\nlines",b\n')
+refused("names.csv", "--features", "bad.db:gaps", says="bad.db:gaps, row 2: no number in column 2 (x)")
 data = pathlib.Path("shop.db").read_bytes()
 for name, bytes_ in (("short.db", data[:5000]), ("torn.db", data[:4096] + os.urandom(len(data) - 4096))):
-    pathlib.Path(name).write_bytes(bytes_)
-    refused(name + ":links", says=["a damaged SQLite file"])
-assert "is also the file of" in run("convert", "edges", "bad.db:own", "bad.db", status=2)
+    refused(write(name, bytes_) + ":links", says="a damaged SQLite file")
+refused_with("convert edges bad.db:own bad.db", says="is also the file of", status=2)
 assert not os.path.exists("o.h5")
 
 # Locked, and read while a program writes beside it.
 db = sqlite3.connect("shop.db", isolation_level=None)
 db.execute("BEGIN EXCLUSIVE")
-refused("shop.db:links", says=["shop.db: locked by a program"])
+refused("shop.db:links", says="shop.db: locked by a program")
 db.execute("ROLLBACK")
 db.execute("PRAGMA journal_mode=WAL")
 db.execute("UPDATE links SET weight = 3")
