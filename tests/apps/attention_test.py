@@ -1,15 +1,10 @@
 """`predict --attention` and `--embeddings FILE.npy`, recomputed by loops over edges in numpy from the checkpoints' weights."""
 
-from programs import datasets_in, h5py, np, packed, parts_of, refused, rows, run, write_graph
+from plain_layers import attend, layer_of, weights_of, with_loops
+from programs import h5py, np, packed, parts_of, refused, rows, run, write_graph
 
 NODES, EDGES, WIDTH = 60, 240, 5
 rng = np.random.default_rng(3)
-
-
-def weights_of(checkpoint):
-    tensors = datasets_in(checkpoint, "tensors")
-    prefix = "best." if any(name.startswith("best.") for name in tensors) else "model."
-    return {name[len(prefix):]: value.astype(np.float64) for name, value in tensors.items() if name.startswith(prefix)}
 
 
 src, dst = rng.integers(0, NODES, EDGES), rng.integers(0, NODES, EDGES)
@@ -24,55 +19,6 @@ for path, values in (("plain.h5", None), ("attr.h5", attr)):
                 num_nodes=NODES, num_classes=3)
 
 
-def leaky(v):
-    return np.where(v > 0, v, 0.2 * v)
-
-
-def with_loops(attributes):
-    """The edges of a layer that adds one loop to each node, and their attributes: the mean of the node's other in-edges."""
-    other = src != dst
-    s, d = np.append(src[other], np.arange(NODES)), np.append(dst[other], np.arange(NODES))
-    if attributes is None:
-        return s, d, None
-    kept = attributes[other]
-    means = [kept[dst[other] == i].mean(0) if (dst[other] == i).any() else np.zeros(2) for i in range(NODES)]
-    return s, d, np.concatenate([kept, means])
-
-
-def softmax(logits, d):
-    """By target, in a loop over nodes."""
-    alpha = np.zeros_like(logits)
-    for i in range(NODES):
-        inward = d == i
-        e = np.exp(logits[inward] - logits[inward].max(0, initial=-np.inf)) if inward.any() else logits[inward]
-        alpha[inward] = e / e.sum(0)
-    return alpha
-
-
-def layer(kind, w, l, h, s, d, a, heads):
-    """Coefficients [M, heads] and outputs [N, heads, D] of layer l."""
-    p = f"convs.{l}."
-    by_head = lambda v: v.reshape(len(v), heads, -1)
-    edge = 0 if a is None else by_head(a @ w[p + "lin_edge.weight"])
-    if kind == "gat":
-        values = by_head(h @ w[p + "lin.weight"])
-        e = (values * w[p + "att_src"]).sum(2)[s] + (values * w[p + "att_dst"]).sum(2)[d]
-        if a is not None:
-            e = e + (edge * w[p + "att_edge"]).sum(2)
-        logits, sent = leaky(e), values[s]
-    elif kind == "gatv2":
-        left, right = (by_head(h @ w[p + f"lin_{side}.weight"] + w[p + f"lin_{side}.bias"]) for side in "lr")
-        logits, sent = (leaky(left[s] + right[d] + edge) * w[p + "att"]).sum(2), left[s]
-    else:
-        q, k, v = (by_head(h @ w[p + f"lin_{part}.weight"] + w[p + f"lin_{part}.bias"]) for part in ("query", "key", "value"))
-        logits, sent = (q[d] * (k[s] + edge)).sum(2) / np.sqrt(q.shape[2]), v[s] + edge
-    alpha = softmax(logits, d)
-    out = np.zeros((NODES, *sent.shape[1:]))
-    for m in range(len(s)):
-        out[d[m]] += alpha[m][:, None] * sent[m]
-    return alpha, out
-
-
 def norm(v, w, name):
     v = (v - v.mean(1, keepdims=True)) / np.sqrt(v.var(1, keepdims=True) + 1e-5)
     return v * w[name + "weight"] + w[name + "bias"]
@@ -83,8 +29,8 @@ for kind, program in (("gat", "train_gat --model gat"), ("gatv2", "train_gat --m
         run(f"{program} {data} --heads 3 --hidden 4 --epochs 3 --features-scaling none --quiet --checkpoint c.h5")
         run(f"predict {data} --checkpoint c.h5 --attention a.csv --quiet")
         w, found = weights_of("c.h5"), rows("a.csv")
-        s, d, a = with_loops(attributes) if kind != "transformer" else (src, dst, attributes)
-        alpha, out = layer(kind, w, 0, x.astype(np.float64), s, d, a, 3)
+        s, d, a = with_loops(src, dst, attributes, NODES) if kind != "transformer" else (src, dst, attributes)
+        alpha, out = attend(kind, layer_of(w, 0), x.astype(np.float64), s, d, a, 3)
         h = out.reshape(NODES, -1)
         if kind == "transformer":
             h = np.maximum(norm(h + x @ w["convs.0.lin_skip.weight"] + w["convs.0.lin_skip.bias"], w, "norms.0."), 0)
@@ -92,7 +38,7 @@ for kind, program in (("gat", "train_gat --model gat"), ("gatv2", "train_gat --m
             h = h + w["convs.0.bias"]
             h = np.where(h > 0, h, np.expm1(h))
         heads = w["convs.1.att_src"].shape[0] if kind == "gat" else w["convs.1.att"].shape[0] if kind == "gatv2" else 3
-        last, _ = layer(kind, w, 1, h, s, d, a, heads)
+        last, _ = attend(kind, layer_of(w, 1), h, s, d, a, heads)
         columns = [f"layer_1_head_{k + 1}" for k in range(3)] + [f"layer_2_head_{k + 1}" for k in range(heads)]
         assert list(found[0]) == ["source", "target", *columns], list(found[0])
         # Parallel edges are told apart by their values: compare sorted rows.

@@ -3,6 +3,7 @@ are held against forward passes in numpy, by the equations of PyG's layers."""
 
 import sys
 
+from plain_layers import attend, layer_of, summed, weights_of, with_loops
 from programs import datasets_in, expect, h5py, np, parts_of, read, run, write_graph
 
 NODES, EDGES = 60, 400
@@ -112,54 +113,12 @@ def softmax(x):
     return e / e.sum(1, keepdims=True)
 
 
-def weighted(dst, score):
-    """Softmax of the scores [M, H] over the in-edges of each node."""
-    e = np.exp(score - score.max())
-    total = np.zeros((NODES, score.shape[1]))
-    np.add.at(total, dst, e)
-    return e / total[dst]
-
-
-def summed(dst, messages):
-    total = np.zeros((NODES, *messages.shape[1:]))
-    np.add.at(total, dst, messages)
-    return total
-
-
-def with_loops(src, dst, attr):
-    """PyG's remove_self_loops, and add_self_loops with fill_value "mean"."""
-    keep = src != dst
-    src, dst, attr = src[keep], dst[keep], attr[keep]
-    count = np.bincount(dst, minlength=NODES)
-    fill = summed(dst, attr) / np.maximum(count, 1)[:, None]
-    nodes = np.arange(NODES)
-    return np.r_[src, nodes], np.r_[dst, nodes], np.r_[attr, fill]
-
-
-def gat(s, x, src, dst, attr, heads, last, version):
-    src, dst, attr = with_loops(src, dst, attr)
-    out = s["bias"].shape[0] if last else s["bias"].shape[0] // heads
-    split = lambda y: y.reshape(len(y), heads, out)
-    leaky = lambda y: np.where(y > 0, y, 0.2 * y)
-    edges = split(attr @ s["lin_edge.weight"])
-    if version == 1:
-        h = split(x @ s["lin.weight"])
-        score = leaky((h * s["att_src"]).sum(2)[src] + (h * s["att_dst"]).sum(2)[dst] + (edges * s["att_edge"]).sum(2))
-    else:
-        h, right = (split(x @ s[f"lin_{side}.weight"] + s[f"lin_{side}.bias"]) for side in ("l", "r"))
-        score = (leaky(h[src] + right[dst] + edges) * s["att"]).sum(2)
-    y = summed(dst, weighted(dst, score)[:, :, None] * h[src])
-    return (y.mean(1) if last else y.reshape(NODES, -1)) + s["bias"]
-
-
-def transformer(s, x, src, dst, attr, heads, last):
-    lin = lambda name, y: y @ s[f"{name}.weight"] + s.get(f"{name}.bias", 0.0)
-    split = lambda y: y.reshape(len(y), heads, -1)
-    query, key, value = (split(lin("lin_" + name, x)) for name in ("query", "key", "value"))
-    edges = split(lin("lin_edge", attr))
-    score = (query[dst] * (key[src] + edges)).sum(2) / np.sqrt(query.shape[2])
-    y = summed(dst, weighted(dst, score)[:, :, None] * (value[src] + edges))
-    return (y.mean(1) if last else y.reshape(NODES, -1)) + lin("lin_skip", x)
+def attention(kind, s, x, src, dst, attr, heads, last):
+    if kind != "transformer":
+        src, dst, attr = with_loops(src, dst, attr, NODES)
+    _, y = attend(kind, s, x, src, dst, attr, heads)
+    skipped = x @ s["lin_skip.weight"] + s["lin_skip.bias"] if kind == "transformer" else s["bias"]
+    return (y.mean(1) if last else y.reshape(NODES, -1)) + skipped
 
 
 def mlp(s, x):
@@ -169,7 +128,7 @@ def mlp(s, x):
 
 def gine(s, x, src, dst, attr):
     messages = np.maximum(x[src] + attr @ s["lin.weight"] + s["lin.bias"], 0.0)
-    return mlp(s, (1.0 + s["eps"]) * x + summed(dst, messages))
+    return mlp(s, (1.0 + s["eps"]) * x + summed(dst, messages, NODES))
 
 
 def gcn(s, x, src, dst, weight):
@@ -178,19 +137,8 @@ def gcn(s, x, src, dst, weight):
     loops[dst[src == dst]] = weight[src == dst]
     keep = src != dst
     src, dst, weight = np.r_[src[keep], np.arange(NODES)], np.r_[dst[keep], np.arange(NODES)], np.r_[weight[keep], loops]
-    root = 1.0 / np.sqrt(summed(dst, weight))
-    return summed(dst, (root[src] * weight * root[dst])[:, None] * (x @ s["weight"])[src]) + s["bias"]
-
-
-def layers_of(path):
-    """The best weights by layer, float64."""
-    best = [{}, {}]
-    for name, values in datasets_in(path, "tensors").items():
-        if name.startswith("best.convs."):
-            layer, weight = name.removeprefix("best.convs.").split(".", 1)
-            best[int(layer)][weight] = values.astype(np.float64)
-    assert all(best), best
-    return best
+    root = 1.0 / np.sqrt(summed(dst, weight, NODES))
+    return summed(dst, (root[src] * weight * root[dst])[:, None] * (x @ s["weight"])[src], NODES) + s["bias"]
 
 
 def outputs_follow_the_equations():
@@ -212,12 +160,11 @@ def outputs_follow_the_equations():
         program = words.split()[0]
         for loader in ("none", "neighbor"):
             run(f"{words} --data whole.h5 --epochs 3 --checkpoint trained.h5 --dropout 0 --features-scaling none {LOADERS[loader]}")
-            first, last = layers_of("trained.h5")
-            if program == "train_gat":
-                version = 2 if "gatv2" in words else 1
-                layer = lambda s, h, last: gat(s, h, src, dst, edges, 1 if last else 2, last, version)
-            elif program == "train_transformer":
-                layer = lambda s, h, last: transformer(s, h, src, dst, edges, 2, last)
+            first, last = (layer_of(weights_of("trained.h5"), number) for number in range(2))
+            if program in ("train_gat", "train_transformer"):
+                kind = "gatv2" if "gatv2" in words else program.removeprefix("train_")
+                heads = lambda last: 1 if last and program == "train_gat" else 2
+                layer = lambda s, h, last: attention(kind, s, h, src, dst, edges, heads(last), last)
             elif program == "train_gin":
                 layer = lambda s, h, last: gine(s, h, src, dst, edges)
             else:
