@@ -1,15 +1,23 @@
 #pragma once
 
 #include "captures.h"
-#include <adjoint/core/allocator.h>
-#include <adjoint/core/error.h>
-#include <adjoint/core/random.h>
-#include <adjoint/core/tensor.h>
+#include <adjoint/adjoint.h>
 
+// What tests use of the standard library.
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <numeric>
 #include <optional>
+#include <random>
+#include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>

@@ -2,8 +2,6 @@
 #include "process.h"
 #include "small_dataset.h"
 
-#include <cmath>
-
 using namespace adj;
 using namespace adj::test;
 

@@ -1,6 +1,5 @@
 #include "../data/gzip_file.h"
 #include "process.h"
-#include <adjoint/data/dataset.h>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,10 +1,5 @@
 #include "json.h"
 #include "small_dataset.h"
-#include <adjoint/data/hdf5_file.h>
-#include <adjoint/models/preprocessing.h>
-#include <adjoint/models/trained_model.h>
-
-#include <algorithm>
 
 using namespace adj;
 using namespace adj::test;

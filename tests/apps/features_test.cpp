@@ -1,10 +1,7 @@
 #include "bench.h"
 #include "variants.h"
-#include <adjoint/data/hdf5_file.h>
 
 #include <cstring>
-#include <fstream>
-#include <limits>
 
 using namespace adj;
 using namespace adj::test;

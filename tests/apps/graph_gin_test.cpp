@@ -1,9 +1,5 @@
 #include "bench.h"
 #include "small_graphs.h"
-#include <adjoint/data/hdf5_file.h>
-
-#include <algorithm>
-#include <cmath>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,9 +1,6 @@
 #include "json.h"
 #include "small_dataset.h"
 #include "small_graphs.h"
-#include <adjoint/data/hdf5_file.h>
-
-#include <algorithm>
 
 using namespace adj;
 using namespace adj::test;

@@ -2,9 +2,6 @@
 #include "process.h"
 #include "small_dataset.h"
 
-#include <filesystem>
-#include <limits>
-
 using namespace adj;
 using namespace adj::test;
 

@@ -1,7 +1,4 @@
 #include "process.h"
-#include <adjoint/core/isa.h>
-
-#include <doctest/doctest.h>
 
 using namespace adj;
 using namespace adj::test;

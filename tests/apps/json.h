@@ -2,8 +2,6 @@
 
 #include "process.h"
 
-#include <map>
-
 namespace adj::test {
 
 /// Members of a flat JSON object in order, strings unquoted; empty if the line is not one.

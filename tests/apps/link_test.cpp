@@ -1,10 +1,5 @@
 #include "bench.h"
 #include "variants.h"
-#include <adjoint/adjoint.h>
-#include <adjoint/data/reordered.h>
-#include <adjoint/graph/order/orders.h>
-
-#include <set>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,6 +1,5 @@
 #include "bench.h"
 #include "variants.h"
-#include <adjoint/models/checkpoint.h>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,9 +1,5 @@
 #include "bench.h"
 #include "variants.h"
-#include <adjoint/models/checkpoint.h>
-
-#include <cmath>
-#include <set>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,8 +1,5 @@
 #include "../data/schema.h"
 #include "process.h"
-#include <adjoint/data/dataset.h>
-
-#include <cmath>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,9 +1,5 @@
 #include "bench.h"
 #include "small_graphs.h"
-#include <adjoint/data/hdf5_file.h>
-#include <adjoint/models/checkpoint.h>
-
-#include <set>
 
 #include <sys/stat.h>
 

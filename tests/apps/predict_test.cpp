@@ -1,13 +1,6 @@
 #include "../says.h"
 #include "bench.h"
 #include "variants.h"
-#include <adjoint/data/feature_names.h>
-#include <adjoint/data/hdf5_file.h>
-#include <adjoint/models/checkpoint.h>
-#include <adjoint/models/trained_model.h>
-
-#include <algorithm>
-#include <cmath>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,15 +1,8 @@
 #pragma once
 
 #include "../support.h"
-#include <adjoint/data/hdf5_file.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <sstream>
-#include <string>
-#include <vector>
 
 #include <fcntl.h>
 #include <signal.h>

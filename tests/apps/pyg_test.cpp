@@ -1,10 +1,5 @@
 #include "json.h"
 #include "small_dataset.h"
-#include <adjoint/core/file.h>
-#include <adjoint/data/hdf5_file.h>
-#include <adjoint/data/safetensors.h>
-
-#include <cmath>
 
 using namespace adj;
 using namespace adj::test;

@@ -2,11 +2,7 @@
 #include "json.h"
 #include "small_dataset.h"
 #include "variants.h"
-#include <adjoint/models/checkpoint.h>
-#include <adjoint/models/family.h>
 #include <adjoint/ops.h>
-
-#include <cmath>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,12 +1,5 @@
 #include "process.h"
 #include "small_dataset.h"
-#include <adjoint/data/hdf5_file.h>
-#include <adjoint/data/reordered.h>
-#include <adjoint/graph/order/orders.h>
-#include <adjoint/graph/order/partition.h>
-
-#include <algorithm>
-#include <cmath>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,5 +1,4 @@
 #include "bench.h"
-#include <adjoint/data/hdf5_file.h>
 
 #include <fmt/ranges.h>
 

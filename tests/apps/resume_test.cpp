@@ -1,10 +1,6 @@
 #include "bench.h"
-#include <adjoint/data/hdf5_file.h>
-#include <adjoint/models/checkpoint.h>
 
-#include <cmath>
 #include <csignal>
-#include <functional>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,5 +1,4 @@
 #include "bench.h"
-#include <adjoint/models/checkpoint.h>
 #include <adjoint/training/run_folder.h>
 
 using namespace adj;

@@ -1,6 +1,5 @@
 #include "process.h"
 #include "small_dataset.h"
-#include <adjoint/data/hdf5_file.h>
 
 // Standard streams that are closed or full, and names that must be escaped on a terminal.
 

@@ -1,8 +1,6 @@
 #include "bench.h"
 #include "variants.h"
 
-#include <algorithm>
-
 using namespace adj;
 using namespace adj::test;
 

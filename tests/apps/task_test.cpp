@@ -1,11 +1,4 @@
 #include "bench.h"
-#include <adjoint/core/isa.h>
-#include <adjoint/core/text.h>
-#include <adjoint/data/hdf5_file.h>
-#include <adjoint/models/checkpoint.h>
-#include <adjoint/nn/metrics/metrics.h>
-
-#include <cmath>
 
 using namespace adj;
 using namespace adj::test;

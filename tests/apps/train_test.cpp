@@ -1,8 +1,4 @@
 #include "bench.h"
-#include <adjoint/data/hdf5_file.h>
-
-#include <cmath>
-#include <set>
 
 using namespace adj;
 using namespace adj::test;

@@ -2,19 +2,9 @@
 #include "bench.h"
 #include "small_graphs.h"
 #include "variants.h"
-#include <adjoint/data/hdf5_file.h>
 #include <adjoint/models/c_api/adjoint.h>
-#include <adjoint/models/checkpoint.h>
-#include <adjoint/models/trained_model.h>
 
-#include <algorithm>
-#include <atomic>
-#include <cmath>
 #include <cstdlib>
-#include <map>
-#include <numeric>
-#include <set>
-#include <thread>
 
 using namespace adj;
 using namespace adj::test;

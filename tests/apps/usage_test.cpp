@@ -1,7 +1,5 @@
 #include "process.h"
 #include "small_dataset.h"
-#include <adjoint/core/device.h>
-#include <adjoint/core/isa.h>
 
 using namespace adj;
 using namespace adj::test;

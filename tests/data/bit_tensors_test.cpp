@@ -1,11 +1,7 @@
 #include "../says.h"
 #include "../support.h"
 #include "schema.h"
-#include <adjoint/data/bit_tensors.h>
 #include <adjoint/kernels/bits/bit_range.h>
-
-#include <limits>
-#include <tuple>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,8 +1,5 @@
 #include "subgraph_batches.h"
 
-#include <atomic>
-#include <set>
-
 using namespace adj;
 using namespace adj::test;
 

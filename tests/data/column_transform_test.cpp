@@ -1,10 +1,6 @@
 #include "../support.h"
 #include <adjoint/data/import/detail/column_numbers.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 using namespace adj;
 
 namespace {

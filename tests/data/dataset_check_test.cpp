@@ -1,12 +1,5 @@
 #include "dataset_parts.h"
 #include "schema.h"
-#include <adjoint/core/parallel.h>
-#include <adjoint/data/dataset.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <limits>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,10 +1,6 @@
 #pragma once
 
 #include "../support.h"
-#include <adjoint/data/dataset.h>
-
-#include <string>
-#include <vector>
 
 // Parts of datasets as vectors, for comparison with literals.
 

@@ -1,17 +1,6 @@
 #include "dataset_parts.h"
 #include "limited_memory.h"
 #include "schema.h"
-#include <adjoint/autograd/loss.h>
-#include <adjoint/data/dataset.h>
-#include <adjoint/nn/metrics/metrics.h>
-
-#include <algorithm>
-#include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <limits>
-#include <string>
 
 using namespace adj;
 using namespace adj::test;

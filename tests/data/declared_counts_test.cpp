@@ -3,7 +3,6 @@
 #include "npz_layouts.h"
 #include "schema.h"
 #include "text_folder.h"
-#include <adjoint/data/dataset.h>
 #include <adjoint/data/import/edge_list.h>
 #include <adjoint/data/import/graphland.h>
 #include <adjoint/data/import/npz_dataset.h>

@@ -1,8 +1,5 @@
 #include "edge_files.h"
 
-#include <algorithm>
-#include <cmath>
-
 // Guesses of `convert edges` about its files, and its notes about them.
 
 using namespace adj;

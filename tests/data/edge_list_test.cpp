@@ -1,7 +1,5 @@
 #include "edge_files.h"
 
-#include <cmath>
-
 using namespace adj;
 using namespace adj::test;
 

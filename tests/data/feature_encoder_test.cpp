@@ -1,8 +1,5 @@
 #include "../says.h"
 #include "edge_files.h"
-#include <adjoint/data/hdf5_file.h>
-
-#include <functional>
 
 using namespace adj;
 using namespace adj::test;

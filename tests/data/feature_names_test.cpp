@@ -1,5 +1,4 @@
 #include "edge_files.h"
-#include <adjoint/data/feature_names.h>
 
 using namespace adj;
 using namespace adj::test;

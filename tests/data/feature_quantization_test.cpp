@@ -1,8 +1,6 @@
 #include "../reference/plain.h"
 #include "subgraph_batches.h"
 
-#include <limits>
-
 using namespace adj;
 using namespace adj::test;
 

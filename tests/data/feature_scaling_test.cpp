@@ -1,11 +1,5 @@
 #include "../support.h"
 #include "h5_file.h"
-#include <adjoint/core/parallel.h>
-#include <adjoint/data/dataset.h>
-#include <adjoint/data/feature_scaling.h>
-#include <adjoint/data/hdf5_file.h>
-
-#include <cmath>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,9 +1,5 @@
 #include "../reference/plain.h"
 #include "h5_file.h"
-#include <adjoint/data/hdf5_file.h>
-#include <adjoint/data/loader/feature_store.h>
-
-#include <limits>
 
 using namespace adj;
 using namespace adj::test;

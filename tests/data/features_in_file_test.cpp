@@ -1,10 +1,6 @@
 #include "loader_batches.h"
 #include "schema.h"
 
-#include <filesystem>
-#include <limits>
-#include <string>
-
 using namespace adj;
 using namespace adj::test;
 

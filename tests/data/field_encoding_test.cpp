@@ -1,8 +1,6 @@
 #include "../support.h"
 #include <adjoint/data/import/detail/field_encoding.h>
 
-#include <cmath>
-
 using namespace adj;
 
 namespace {

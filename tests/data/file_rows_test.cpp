@@ -1,13 +1,7 @@
 #include "../support.h"
 #include "h5_file.h"
-#include <adjoint/data/file_rows.h>
-#include <adjoint/graph/features.h>
 
-#include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <limits>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,11 +1,6 @@
 #include "../reference/plain.h"
 #include "subgraph_batches.h"
 
-#include <algorithm>
-#include <functional>
-#include <numeric>
-#include <set>
-
 using namespace adj;
 using namespace adj::test;
 

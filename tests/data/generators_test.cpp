@@ -1,10 +1,4 @@
 #include "dataset_parts.h"
-#include <adjoint/data/generators.h>
-#include <adjoint/graph/transforms.h>
-
-#include <algorithm>
-#include <cmath>
-#include <set>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,10 +1,6 @@
 #include "../reference/plain.h"
 #include "subgraph_batches.h"
 
-#include <algorithm>
-#include <numeric>
-#include <set>
-
 using namespace adj;
 using namespace adj::test;
 

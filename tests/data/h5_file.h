@@ -1,11 +1,6 @@
 #pragma once
 
 #include "../support.h"
-#include <adjoint/data/hdf5_file.h>
-
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace adj::test {
 

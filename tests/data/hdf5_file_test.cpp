@@ -1,16 +1,7 @@
 #include "h5_file.h"
 #include "limited_memory.h"
-#include <adjoint/core/file.h>
-#include <adjoint/data/hdf5_file.h>
 
-#include <algorithm>
-#include <atomic>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
-#include <limits>
-#include <sstream>
-#include <thread>
 
 #include <sys/stat.h>
 #include <unistd.h>

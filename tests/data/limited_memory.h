@@ -1,11 +1,6 @@
 #pragma once
 
 #include "../support.h"
-#include <adjoint/core/allocator.h>
-#include <adjoint/core/error.h>
-
-#include <fstream>
-#include <string>
 
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -1,9 +1,5 @@
 #include "loader_batches.h"
 
-#include <algorithm>
-#include <map>
-#include <set>
-
 using namespace adj;
 using namespace adj::test;
 

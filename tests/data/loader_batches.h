@@ -1,10 +1,6 @@
 #pragma once
 
 #include "../support.h"
-#include <adjoint/adjoint.h>
-
-#include <numeric>
-#include <vector>
 
 namespace adj::test {
 

@@ -1,10 +1,4 @@
 #include "loader_batches.h"
-#include <adjoint/data/loader/loader.h>
-
-#include <algorithm>
-#include <limits>
-#include <numeric>
-#include <set>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,7 +1,5 @@
 #include "subgraph_batches.h"
 
-#include <algorithm>
-
 using namespace adj;
 using namespace adj::test;
 

@@ -1,8 +1,5 @@
 #include "edge_files.h"
 
-#include <cmath>
-#include <map>
-
 // Tables of nodes: columns by name, their types, nodes without edges or without a row.
 
 using namespace adj;

@@ -3,9 +3,6 @@
 #include "npz_layouts.h"
 #include <adjoint/data/import/npz_dataset.h>
 
-#include <functional>
-#include <limits>
-
 using namespace adj;
 using namespace adj::test;
 

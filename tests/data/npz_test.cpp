@@ -2,11 +2,6 @@
 #include "npz_file.h"
 #include <adjoint/data/import/npz.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <optional>
-
 using namespace adj;
 using namespace adj::test;
 

@@ -3,8 +3,6 @@
 #include "text_folder.h"
 #include <adjoint/data/import/ogb.h>
 
-#include <cmath>
-
 using namespace adj;
 using namespace adj::test;
 

@@ -1,12 +1,6 @@
 #include "dataset_parts.h"
 #include "schema.h"
-#include <adjoint/core/parallel.h>
-#include <adjoint/data/dataset.h>
 #include <adjoint/data/detail/names.h>
-#include <adjoint/data/hdf5_file.h>
-#include <adjoint/data/predictions.h>
-#include <adjoint/data/reordered.h>
-#include <adjoint/graph/edge_attributes.h>
 
 using namespace adj;
 using namespace adj::test;

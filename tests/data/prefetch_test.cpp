@@ -1,14 +1,6 @@
 #include "../support.h"
-#include <adjoint/core/error.h>
-#include <adjoint/core/parallel.h>
-#include <adjoint/core/random.h>
-#include <adjoint/data/loader/prefetch.h>
 
-#include <atomic>
 #include <chrono>
-#include <limits>
-#include <memory>
-#include <thread>
 
 #include <sys/wait.h>
 #include <unistd.h>

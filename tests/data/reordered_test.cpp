@@ -1,12 +1,5 @@
 #include "dataset_parts.h"
 #include "schema.h"
-#include <adjoint/data/generators.h>
-#include <adjoint/data/reordered.h>
-#include <adjoint/graph/order/orders.h>
-#include <adjoint/graph/order/partition.h>
-
-#include <functional>
-#include <set>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,11 +1,6 @@
 #include "../support.h"
-#include <adjoint/core/file.h>
-#include <adjoint/data/safetensors.h>
-#include <adjoint/nn/mlp.h>
-#include <adjoint/nn/norm/norm.h>
 
 #include <cstring>
-#include <filesystem>
 
 #include <fcntl.h>
 

@@ -1,8 +1,5 @@
 #include "subgraph_batches.h"
 
-#include <algorithm>
-#include <cmath>
-
 using namespace adj;
 using namespace adj::test;
 

@@ -1,11 +1,5 @@
 #include "../fuzz/content_mutator.h"
 #include "../kernels/tile_cases.h"
-#include <adjoint/core/explain.h>
-#include <adjoint/data/stored_cuts.h>
-
-#include <filesystem>
-#include <fstream>
-#include <random>
 
 using namespace adj;
 using namespace adj::test;

@@ -2,9 +2,6 @@
 
 #include "loader_batches.h"
 
-#include <algorithm>
-#include <map>
-
 namespace adj::test {
 
 /// Skewed, undirected; optionally with weights and an edge attribute.

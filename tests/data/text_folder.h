@@ -3,13 +3,6 @@
 #include "../says.h"
 #include "../support.h"
 #include "gzip_file.h"
-#include <adjoint/core/log.h>
-
-#include <filesystem>
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
 
 namespace adj::test {
 

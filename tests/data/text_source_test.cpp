@@ -3,10 +3,6 @@
 #include <adjoint/data/import/fields.h>
 #include <adjoint/data/import/number_rows.h>
 
-#include <cmath>
-#include <functional>
-#include <limits>
-
 #include <sys/stat.h>
 
 using namespace adj;

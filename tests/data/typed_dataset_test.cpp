@@ -1,7 +1,4 @@
 #include "../support.h"
-#include <adjoint/data/typed_dataset.h>
-
-#include <filesystem>
 
 using namespace adj;
 using namespace adj::test;
