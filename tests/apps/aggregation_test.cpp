@@ -70,35 +70,11 @@ TEST_CASE("--aggregation auto chooses by a rule, and --explain prints the choice
   CHECK(mentions(outcome.out, "for 5 sums of width "));
 }
 
-TEST_CASE("--aggregation measure times both methods, and the checkpoint keeps the choice") {
-  const Bench bench;
-  const Variant gcn{"train_gcn", {}};
-  const Outcome outcome = succeeds(bench.run(gcn, {"--epochs", "6", "--aggregation", "measure", "--metrics",
-                                                   bench.metrics, "--checkpoint", bench.checkpoint}));
-  CHECK(mentions(outcome.err, "aggregation measured, "));
-  CHECK(mentions(outcome.err, "a step takes "));
-  const char* method = outcome.err.find("measured, scatter") != std::string::npos ? "scatter" : "reduce";
-  const char* other = method == std::string("scatter") ? "reduce" : "scatter";
-  const std::string measured = contents_of(bench.metrics);
-  CHECK(bench.train(gcn, {"--quiet", "--epochs", "6", "--aggregation", method}).metrics == measured);
-  const auto with = [&](const char* word) {
-    return bench.run(gcn, {"--quiet", "--epochs", "9", "--resume", bench.checkpoint, "--aggregation", word})
-        .status;
-  };
-  CHECK(with(method) == 0);
-  CHECK(with(other) == 1);
-  CHECK(with("measure") == 2);
-}
-
 TEST_CASE("errors of --aggregation") {
   const Bench bench;
   const auto refused = [&](const std::string& program, const Words& words, const char* why) {
     CHECK(fails_with(run(program, joined({"--data", bench.data, "--quiet"}, words)), 2, {why}));
   };
-  refused("train_gcn", {"--aggregation", "sort", "--inductive"}, "--aggregation: expected auto or reduce or");
-  refused("train_gcn", {"--aggregation", "scatter"}, "requires --inductive");
-  refused("train_gcn", {"--aggregation", "measure", "--inductive", "--resume", "x.h5"},
-          "conflicts with --resume");
   refused("train_gat", {"--aggregation", "scatter", "--inductive"}, "has no sums over neighbours");
   refused("train_sage", {"--aggr", "max", "--aggregation", "measure", "--inductive"}, "has no sums");
 }

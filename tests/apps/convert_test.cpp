@@ -27,13 +27,12 @@ TEST_CASE("convert edges prints its guesses") {
   const Outcome done = succeeds(
       files.convert("# one\nsrc,dst\n" + kRing, {"--labels", labels, "--features", features, "--impute",
                                                  "mean", "--split", "50,25,25", "--seed", "1"}));
-  CHECK(mentions(done.out,
-                 {"links.csv: separated by a comma; line 2 taken as header: src,dst; 1 line of comments; "
-                  "ids are names\n",
-                  "x.csv: separated by a comma; line 1 taken as header: node,f; 1 missing number imputed "
-                  "(mean of 2 training nodes) in 1 column: 1 in f\n",
-                  "1 line taken as unlabelled: 1 of \"NA\"\n",
-                  "split by seed 1: 2 nodes to train, 1 to validate, 1 to test\n"}));
+  CHECK(mentions(done.out, {"links.csv: separated by a comma; line 2 taken as header: src,dst; 1 line of "
+                            "comments; ids are names\n",
+                            "x.csv: separated by a comma; line 1 taken as header: node,f; 1 missing number "
+                            "imputed (mean of 2 training nodes) in 1 column: 1 in f\n",
+                            "1 line taken as unlabelled: 1 of \"NA\"\n",
+                            "split by seed 1: 2 nodes to train, 1 to validate, 1 to test\n"}));
   succeeds(files.convert(kRing, {"--header", "yes", "--labels", labels, "--missing-labels", "x,NA"}));
   CHECK(mentions(files.convert("a,b\n#b,c\n", {"--comment", "#"}).out,
                  {"2 nodes, 1 directed edges", "1 line of"}));
@@ -83,18 +82,6 @@ TEST_CASE("convert names what the columns of labels are") {
   };
   CHECK(mentions(summary("node_multilabel"), {"0 features, 2 labels, 0 without"}));
   CHECK(mentions(summary("node_regression"), {"0 features, 2 targets, 0 without"}));
-}
-
-TEST_CASE("the error for a dataset without splits names the option for them") {
-  const Edges files;
-  const std::string labels = files.put("labels.csv", "a,x\nb,y\nc,x\nd,y\ne,x\n");
-  const std::string features = files.put("x.csv", "a,1\nb,2\nc,3\nd,4\ne,5\n");
-  const std::string out = files.folder.file("out.h5");
-  succeeds(files.convert(kRing, {"--labels", labels, "--features", features}));
-  CHECK(fails_with(run("train_gcn", {"--data", out, "--quiet"}), 1,
-                   {"splits: missing", "split " + out + " --split 60,20,20", "split --help"}));
-  succeeds("split", {out, "--split", "60,20,20"});
-  succeeds("train_gcn", {"--data", out, "--quiet", "--epochs", "2"});
 }
 
 TEST_CASE("a later table goes through what was fitted, from a dataset, a model and an integer model") {

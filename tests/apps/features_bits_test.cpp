@@ -132,24 +132,3 @@ TEST_CASE("a model of quantised features predicts from features in their file wi
   succeeds("predict", joined(predict, {"--out", left, "--features", "file"}));
   CHECK(contents_of(held) == contents_of(left));
 }
-
-TEST_CASE("invalid or useless bits are rejected; sparse features give a warning") {
-  const Bench bench;
-  for (const char* bits : {"0", "9", "16", "-1"})
-    CHECK(fails_with(bench.train("train_gcn", bench.binary, {"--quiet", "--features-bits", bits}), 2,
-                     {"--features-bits: expected 1 to 8, or 32"}));
-  CHECK(fails_with(bench.train("train_sage", bench.binary,
-                               {"--quiet", "--features-bits", "8", "--loader", "neighbor", "--fanouts", "3,2",
-                                "--features", "file"}),
-                   2, {"--features-bits 8: conflicts with --features file"}));
-  const std::string sparse = bench.folder.file("sparse.h5");
-  std::vector<int64_t> offsets{0};
-  Dataset data = small_dataset();
-  for (int64_t i = 0; i < data.num_nodes(); ++i) offsets.push_back(i + 1);
-  data.x = SparseMatrix::from_csr(data.num_nodes(), 400, offsets,
-                                  std::vector<int32_t>(static_cast<size_t>(data.num_nodes()), 3),
-                                  std::vector<float>());
-  save_dataset(data, sparse);
-  CHECK(mentions(bench.train("train_gcn", sparse, {"--features-bits", "8", "--epochs", "1"}).err,
-                 {"sparse ones take less memory than 8 bits per number"}));
-}

@@ -37,30 +37,6 @@ double accuracy(const Outcome& outcome) { return std::stod(json_of(succeeds(outc
 
 }  // namespace
 
-TEST_CASE("by default measurements are standardised, and bags of words are scaled by rows") {
-  const TemporaryDirectory folder;
-  const std::string path = folder.file("measured.h5");
-  save_dataset(measured([](size_t) { return 1.0; }), path);
-  const Outcome chosen = train(path, {});
-  const double automatic = accuracy(chosen),
-               standard = accuracy(train(path, {"--features-scaling", "standard"})),
-               rows = accuracy(train(path, {"--features-scaling", "rows"}));
-  MESSAGE("test accuracy: auto " << automatic << ", standard " << standard << ", rows " << rows);
-  CHECK(automatic == standard);  // of all columns
-  CHECK(automatic > 0.85);
-  CHECK(rows < automatic - 0.15);
-  CHECK(mentions(chosen.err, {"features: 16 of 16 columns standardised (0, 1, 2, 3, 4 and 11 more); "
-                              "--features-scaling none leaves them"}));
-  CHECK(chosen.err.find("warning") == std::string::npos);
-  CHECK(mentions(chosen.out, {"\"features_scaling\": \"real\""}));
-
-  save_dataset(small_dataset(), path);
-  const Outcome words = train(path, {});
-  CHECK(mentions(words.err, {"features: rows divided by their sums (bag of words)"}));
-  CHECK(mentions(words.out, {"\"features_scaling\": \"rows\""}));
-  CHECK(accuracy(words) == accuracy(train(path, {"--features-scaling", "rows"})));
-}
-
 TEST_CASE("standard scaling equalises columns of very different scale") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("measured.h5"), other = folder.file("other.h5"),

@@ -72,22 +72,6 @@ TEST_CASE("graph training on features in one bit equals training on dense ones")
   }
 }
 
-TEST_CASE("the result over all folds is that of the epoch with the best mean") {
-  const Bench bench;
-  const std::string metrics = bench.folder.file("m.csv");
-  auto result = bench.result(with(kShort, {"--epochs", "6", "--metrics", metrics}));
-  REQUIRE(lines_of(contents_of(metrics)).at(0) == "run,epoch,train_loss,val_loss,val_acc");
-  const std::vector<double> epochs = column(metrics, 1), accuracies = column(metrics, 4);
-  REQUIRE(epochs.size() == 4 * 6);
-  std::map<double, double> means;
-  for (size_t i = 0; i < epochs.size(); ++i) means[epochs[i]] += accuracies[i] / 4.0;
-  double best = -1.0, best_epoch = 0.0;
-  for (const auto& [epoch, mean] : means)
-    if (mean > best + 1e-9) best = mean, best_epoch = epoch;
-  CHECK(std::stod(result.at("test_acc")) == doctest::Approx(best).epsilon(1e-5));
-  CHECK(std::stod(result.at("best_epoch")) == best_epoch);
-}
-
 TEST_CASE_FIXTURE(With<Bench>, "a training on graphs has the same bits for any workers and threads") {
   for (const Words& more : {Words{}, Words{"--iterations", "0", "--train-eps", "--pool", "max"}}) {
     const Words words = with(kShort, more);
@@ -183,7 +167,6 @@ TEST_CASE("files without graphs for training, and wrong options") {
     return fails_with(bench.train(more), 1, with({bench.data}, parts));
   };
   CHECK(refused([](Dataset& d) { d.task = Task::none, d.classes = 0, d.graph_y = {}; }, {}, {"task"}));
-  CHECK(refused([](Dataset&) {}, {"--folds", "41"}, {"graphs/y", "40", "41"}));
   CHECK(refused(
       [](Dataset& d) {  // all but three graphs are without a label
         std::vector<int32_t> y(kGraphs, -1);
@@ -193,13 +176,8 @@ TEST_CASE("files without graphs for training, and wrong options") {
       },
       {}, {"graphs/y", "3 labelled", "10"}));
   const Bench bench;
-  for (const Words& wrong :
-       {Words{"--folds", "1"}, Words{"--folds", "-3"}, Words{"--batch-size", "0"},
-        Words{"--iterations", "-1"}, Words{"--lr-halve", "-1"}, Words{"--workers", "-1"},
-        Words{"--workers", "5000"}, Words{"--pool", "min"}, Words{"--node-features", "some"}}) {
-    CAPTURE(wrong[0]);
+  for (const Words& wrong : {Words{"--pool", "min"}, Words{"--node-features", "some"}})
     CHECK(fails_with(bench.train(wrong), 2, {wrong[0], wrong[1]}));
-  }
   CHECK(fails_with(bench.train(with(kShort, {"--split", "4"})), 2, {"--split"}));
 }
 

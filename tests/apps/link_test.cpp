@@ -118,29 +118,6 @@ TEST_CASE("resumed link training ends with the same bits, on any number of worke
   }
 }
 
-TEST_CASE_FIXTURE(With<Bench>, "the scores that train_link writes are those of its metrics") {
-  const std::string scores = bench.folder.file("scores.h5"), checkpoint = bench.folder.file("c.h5");
-  const Outcome outcome = succeeds(bench.train({"--epochs", "5", "--json", "--metric", "hits@3", "--predict",
-                                                scores, "--test", "0.2", "--checkpoint", checkpoint}));
-  const H5Reader file = H5Reader::open(scores);
-  const auto score = file.tensor("pairs/score", {DType::f32}).to_vector<float>();
-  const Pairs pairs(file);
-  CHECK(pairs.tell_edges_of(load_dataset(bench.data).graph));
-  std::vector<float> positive, negative;
-  for (size_t k = 0; k < score.size(); ++k)
-    (pairs.label.at(k) == 1 ? positive : negative).push_back(score[k]);
-  CHECK(positive.size() == negative.size());
-  const Tensor above = Tensor::from(positive), below = Tensor::from(negative);
-  auto json = json_of(outcome);
-  CHECK(std::stod(json.at("test_auc")) == doctest::Approx(nn::link_auc(above, below)));
-  CHECK(std::stod(json.at("test_hits@3")) == doctest::Approx(nn::hits_at(3, above, below)));
-  CHECK(std::stod(json.at("test_acc")) == std::stod(json.at("test_hits@3")));
-  CHECK(std::stod(json.at("test_mrr")) ==
-        doctest::Approx(nn::mean_reciprocal_rank(nn::link_ranks(above, below))));
-  CHECK(fails_with(run("predict", {"--checkpoint", checkpoint, "--data", bench.data, "--out", scores}), 2,
-                   {"is a model of links", "--pairs", "--missing-links"}));
-}
-
 TEST_CASE_FIXTURE(With<Bench>, "a GCN trained on sampled links is evaluated on the whole graph") {
   const std::string scores = bench.folder.file("scores.h5"), checkpoint = bench.folder.file("c.h5");
   const Words split{"--val", "0.1", "--test", "0.2", "--seed", "5", "--features-scaling", "none"},
@@ -177,18 +154,12 @@ TEST_CASE_FIXTURE(With<Bench>, "the pairs of a reordered dataset are written as 
 TEST_CASE_FIXTURE(With<Bench>, "refusals of train_link") {
   check_refused([&](const Words& more) { return bench.train(more); },
                 {{{"--val", "0"}, {"--val"}},
-                 {{"--test", "nan"}, {"--test"}},
-                 {{"--val", "0.5", "--test", "0.5"}, {"--val", "below 1"}},
-                 {{"--negatives", "0"}, {"--negatives"}},
                  {{"--decoder", "cosine"}, {"--decoder", "dot or mlp"}},
                  {{"--metric", "hits@0"}, {"--metric", "hits@K"}},
                  {{"--metric", "hits@3x"}, {"--metric", "hits@K"}},
                  {{"--metric", "hits@99999999999999999999"}, {"--metric"}},
                  {{"--metric", "accuracy"}, {"--metric", "auc or mrr"}},
                  {{"--model", "gin"}, {"--model"}},
-                 {{"--heads", "4"}, {"--heads", "--model gat"}},
-                 {{"--model", "sage", "--attention-dropout", "0.5"}, {"--attention-dropout", "--model gat"}},
-                 {{"--model", "gat", "--aggr", "max"}, {"--aggr", "--model sage"}},
                  {{"--loader", "neighbor", "--evaluation", "layers"}, {"layers", "GCN", "graph"}},
                  {{"--inductive"}, {"inductive"}}});
   CHECK(fails_with(bench.train({"--val", "0.00001"}), 1, {bench.data, "edges", "validate"}));

@@ -63,40 +63,6 @@ TEST_CASE_FIXTURE(With<Bench>, "a sampled training that is resumed ends with the
 }
 
 TEST_CASE_FIXTURE(With<Bench>, "options of mini-batches that are wrong or do not go together") {
-  check_refused(
-      [&](const Words& arguments) {
-        const Words with{"--data", bench.data, "--quiet", "--loader", "neighbor"};
-        return run(
-            "train_sage",
-            joined(arguments[0] == "--loader" ? Words(with.begin(), with.end() - 2) : with, arguments));
-      },
-      {
-          {{"--fanouts", "0"}, {"--fanouts", "'0'"}},
-          {{"--fanouts", "-2"}, {"--fanouts", "'-2'"}},
-          {{"--fanouts", "5,,5"}, {"--fanouts", "'5,,5'"}},
-          {{"--fanouts", "5,5x"}, {"--fanouts", "'5,5x'"}},
-          {{"--fanouts", "5, 5"}, {"--fanouts"}},
-          {{"--fanouts", "99999999999999999999"}, {"--fanouts"}},
-          {{"--fanouts", "5,5,5"}, {"--fanouts", "3 numbers", "2 layers"}},
-          {{"--batch-size", "0"}, {"--batch-size", "1 or more"}},
-          {{"--workers", "-1"}, {"--workers", "0 or more"}},
-          {{"--workers", "5000"}, {"--workers", "at most 1024"}},
-          {{"--workers", "few"}, {"--workers", "a number or auto", "'few'"}},
-          {{"--workers", ""}, {"--workers"}},
-          {{"--workers", "2x"}, {"--workers", "'2x'"}},
-          {{"--workers", "99999999999999999999"}, {"--workers"}},
-          {{"--loader", "other"}, {"--loader", "none or neighbor", "other"}},
-          {{"--evaluation", "some"}, {"--evaluation", "auto or layers or graph"}},
-          {{"--labor", "--replace"}, {"--labor", "--replace"}},
-          {{"--labor", "--weighted-sampling"}, {"--labor", "--weighted-sampling"}},
-          {{"--inductive"}, {"--inductive", "--loader"}},
-      });
-  for (const Words& alone :
-       {Words{"--fanouts", "5"}, Words{"--batch-size", "5"}, Words{"--replace"}, Words{"--labor"},
-        Words{"--weighted-sampling"}, Words{"--evaluation", "graph"}, Words{"--workers", "3"}}) {
-    const Outcome outcome = run("train_sage", joined(alone, {"--data", bench.data, "--quiet"}));
-    CHECK(fails_with(outcome, 2, {alone[0], "--loader neighbor"}));
-  }
   CHECK(fails_with(run("train_agnn", {"--loader", "neighbor"}), 2, {"loader"}));
   for (const char* program : {"train_gcn", "train_link"}) {
     const Words words{bench.data, "--loader", "neighbor", "--epochs", "1"};
@@ -108,5 +74,4 @@ TEST_CASE_FIXTURE(With<Bench>, "options of mini-batches that are wrong or do not
     CHECK(bench.all_of(program, two) == bench.all_of(program, joined(two, {"--evaluation", "graph"})));
   }
   CHECK(fails_with(bench.train("train_gcn", {"--evaluation", "layers"}), 2, {"layers", "GCN", "graph"}));
-  CHECK(fails_with(bench.train("train_sage", {"--weighted-sampling"}), 1, {bench.data, "edges/weight"}));
 }

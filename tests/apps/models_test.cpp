@@ -62,9 +62,8 @@ namespace {
 /// The statistics of batch norms after so many epochs; the weights keep their initial values.
 std::map<std::string, Tensor> statistics(const Bench& bench, const Variant& variant, const char* epochs) {
   succeeds(bench.TrainingBench::train(
-      variant.program,
-      joined(variant.options, {"--norm", "batch", "--lr", "1e-30", "--weight-decay", "0", "--dropout", "0",
-                               "--epochs", epochs, "--checkpoint", bench.checkpoint})));
+      variant.program, joined(variant.options, {"--lr", "1e-30", "--weight-decay", "0", "--dropout", "0",
+                                                "--epochs", epochs, "--checkpoint", bench.checkpoint})));
   std::map<std::string, Tensor> found = models::load_checkpoint(bench.checkpoint).with_prefix("model.");
   std::erase_if(found, [](const auto& entry) { return entry.first.find("running_") == std::string::npos; });
   return found;
@@ -76,7 +75,7 @@ TEST_CASE("full-batch training leaves a batch norm the statistics of its newest 
   for (Device device : devices()) {
     const Dataset data = small_dataset();
     const Bench bench(data, {"--quiet", "--features-scaling", "none", "--device", device.str()});
-    const auto found = statistics(bench, {"train_gcn", {}}, "1");
+    const auto found = statistics(bench, {"train_gcn", {"--norm", "batch"}}, "1");
     const models::Checkpoint checkpoint = models::load_checkpoint(bench.checkpoint);
     const Numbers x = values(data.x.to_dense()), weight = values(checkpoint.tensor("model.convs.0.weight")),
                   bias = values(checkpoint.tensor("model.convs.0.bias"));
@@ -108,13 +107,15 @@ TEST_CASE("full-batch training leaves a batch norm the statistics of its newest 
 // With constant weights every epoch has the same statistics, which an average approaches from 0 and 1.
 TEST_CASE("statistics of batch norms are averaged over mini-batches only") {
   const Bench bench;
-  for (const Variant& variant : {Variant{"train_gcn", {}},
-                                 {"train_gat", {"--attention-dropout", "0"}},
-                                 {"train_sage", {}},
-                                 {"train_gin", {}},
-                                 {"train_transformer", {}},
-                                 {"train_qgnn", {"--bits", "32"}},
-                                 {"train_qgnn", {"--bits", "32", "--model", "gin"}}})
+  const Words norm{"--norm", "batch"};
+  for (const Variant& variant : {Variant{"train_gcn", norm},
+                                 {"train_gat", joined(norm, {"--attention-dropout", "0"})},
+                                 {"train_sage", norm},
+                                 {"train_gin", norm},
+                                 {"train_transformer", norm},
+                                 {"train_qgnn", joined(norm, {"--bits", "32"})},
+                                 {"train_qgnn", {"--norm", "sums", "--bits", "32"}},
+                                 {"train_qgnn", joined(norm, {"--bits", "32", "--model", "gin"})}})
     for (const bool whole : {true, false}) {
       Variant with = variant;
       if (!whole) with.options = joined(with.options, {"--loader", "cluster", "--parts", "2", "--seed", "1"});

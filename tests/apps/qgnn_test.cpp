@@ -197,32 +197,6 @@ TEST_CASE("nodes of large in-degree are protected more often, in training only")
   CHECK(values((*never)(star, Features(x)).value()) == quantised);
 }
 
-TEST_CASE("train_qgnn keeps the latest statistics of a whole graph, and means over batches") {
-  const TemporaryDirectory folder;
-  const std::string data = folder.file("data.h5");
-  write_small_dataset(data);
-  // With a step too small to change anything all epochs have the same statistics.
-  const auto statistics_after = [&](const std::string& epochs, const Words& loader) {
-    const std::string path = folder.file("c.h5");
-    succeeds("train_qgnn", joined({"--data", data, "--quiet", "--norm", "sums", "--bits", "32", "--lr",
-                                   "1e-12", "--dropout", "0", "--epochs", epochs, "--checkpoint", path},
-                                  loader));
-    State statistics;
-    for (const auto& [name, tensor] : models::load_checkpoint(path).with_prefix("model."))
-      if (name.find("running_") != std::string::npos) statistics[name] = tensor;
-    return statistics;
-  };
-  const Words batches = {"--loader", "cluster", "--parts", "1", "--parts-per-batch", "1"};
-  const State whole = statistics_after("1", {}), later = statistics_after("2", {}),
-              batched = statistics_after("1", batches), later_batched = statistics_after("2", batches);
-  CHECK(whole.size() == 6);
-  for (const auto& [name, tensor] : whole) {
-    CAPTURE(name);
-    CHECK(close(later.at(name), tensor, 1e-6));
-    if (name.ends_with("var")) CHECK_FALSE(close(later_batched.at(name), batched.at(name), 1e-6));
-  }
-}
-
 TEST_CASE_FIXTURE(InFolder, "train_qgnn starts from the weights of a float32 training only") {
   const std::string data = folder.file("data.h5"), full = folder.file("float.h5"),
                     low = folder.file("low.h5");

@@ -30,18 +30,11 @@ struct Bench : TrainingBench {
 
 using Change = std::function<void(models::Checkpoint&)>;
 
-template <class T>
-Change set(const char* fact, T value) {
-  return [=](models::Checkpoint& x) { x.set(fact, value); };
-}
 Change zeros(const char* tensor, Shape shape, DType dtype = DType::f64) {
   return [=](models::Checkpoint& x) { x.tensors[tensor] = Tensor::zeros(shape, dtype); };
 }
 Change without(const char* name) {
   return [=](models::Checkpoint& x) { x.facts.erase(name), x.tensors.erase(name); };
-}
-Change both(const Change& first, const Change& second) {
-  return [=](models::Checkpoint& x) { first(x), second(x); };
 }
 
 }  // namespace
@@ -188,83 +181,8 @@ TEST_CASE_FIXTURE(With<Bench>, "a checkpoint of another training is refused, and
 
   const std::pair<Change, Words> changes[] = {
       {[](auto& x) { x.program = "train_gat"; }, {"train_gat", "train_gcn"}},
-      {without("epoch"), {"epoch", "missing"}},
       {[](auto& x) { x.facts["epoch"] = "four"; }, {"epoch", "four", "number"}},
-      {set("run", int64_t{5}), {"run", "5"}},
-      {set("best_epoch", int64_t{50}), {"best_epoch", "50"}},
-      {without("model.convs.0.weight"), {"convs.0.weight", "missing"}},
-      {zeros("model.convs.0.weight", {3, 3}, DType::f32), {"convs.0.weight", "[3, 3]", "[40, 16]"}},
-      {without("optimizer.0.steps"), {"optimizer"}},
-      {without("best.convs.1.bias"), {"convs.1.bias"}},
       {zeros("history", {2, 4}), {"history", "[2, 4]"}},
       {without("results"), {"results", "missing"}}};
   for (const auto& [change, parts] : changes) CHECK(bench.refuses(change, parts));
-}
-
-TEST_CASE_FIXTURE(With<Bench>, "a checkpoint with impossible values is refused by file and place") {
-  const std::string c = bench.checkpoint;
-  const auto refused = [&](const Words& options, const Change& change, const Words& parts) {
-    return bench.refuses(change, parts, options);
-  };
-  const auto cell = [](const char* table, int64_t index, double value) {
-    return [=](models::Checkpoint& x) { x.tensors[table].mutable_data<double>()[index] = value; };
-  };
-  const auto element = [](const char* name, double value) {
-    return [=](models::Checkpoint& x) {
-      Tensor first = x.tensors.at(name).reshape({-1}).rows(0, 1);
-      first.fill_(value);
-    };
-  };
-
-  const Words one{"--epochs", "8"};
-  succeeds(bench.train({"--epochs", "4", "--checkpoint", c}));
-  succeeds(bench.train({"--epochs", "8", "--resume", c}));
-  for (double value : {double(NAN), double(INFINITY), -double(INFINITY)}) {
-    for (const char* name :
-         {"model.convs.0.weight", "model.convs.1.bias", "best.convs.1.weight", "optimizer.0.0.first",
-          "optimizer.1.0.second", "optimizer.0.lr", "optimizer.rate_factor"}) {
-      CAPTURE(std::string(name));
-      CHECK(refused(one, element(name, value), {name, "not finite"}));
-    }
-    CHECK(refused(one, cell("history", 2, value), {"tensors/history", "row 0", "training loss", "finite"}));
-    CHECK(refused(one, cell("history", 8, value), {"tensors/history", "row 1", "validation loss"}));
-    CHECK(refused(one, cell("history", 9, value), {"tensors/history", "row 1", "validation accuracy"}));
-    CHECK(refused(one, cell("history", 6, value), {"tensors/history", "row 1", "epoch"}));
-    CHECK(refused(one, set("best_metric", value), {"facts@best_metric"}));
-  }
-  CHECK(refused(one, element("optimizer.0.steps", -1.0), {"0.steps", "-1"}));
-  CHECK(refused(one, cell("history", 0, 1.0), {"tensors/history", "row 0", "run is 1"}));
-  CHECK(refused(one, cell("history", 0, -1.0), {"tensors/history", "row 0", "run is -1"}));
-  CHECK(refused(one, cell("history", 1, 0.0), {"tensors/history", "row 0", "epoch is 0", "1 to 4"}));
-  CHECK(refused(one, cell("history", 1, -2.0), {"tensors/history", "row 0", "epoch is -2"}));
-  CHECK(refused(one, cell("history", 1, 2.0), {"tensors/history", "row 1", "epoch is 2", "after 2"}));
-  CHECK(refused(one, cell("history", 11, 2.5), {"tensors/history", "row 2", "epoch is 2.5", "whole"}));
-  CHECK(refused(one, cell("history", 16, 5.0), {"tensors/history", "row 3", "epoch is 5", "1 to 4"}));
-  CHECK(refused(one, cell("history", 4, 1.5), {"tensors/history", "row 0", "1.5", "0 to 1"}));
-  CHECK(refused(one, cell("history", 4, -0.5), {"tensors/history", "row 0", "-0.5", "0 to 1"}));
-  for (int64_t best : {-2, -1, 0, 5, 400})
-    CHECK(refused(one, set("best_epoch", best), {"facts@best_epoch", fmt::format("{}", best)}));
-  CHECK(refused(one, set("best_metric", 0.123), {"facts@best_metric", "0.123"}));
-  CHECK(refused(one, set("epoch", int64_t{-3}), {"facts@epoch", "-3"}));
-  CHECK(refused(one, set("run", int64_t{-1}), {"facts@run", "-1"}));
-  CHECK(refused(one, set("stopped", int64_t{2}), {"facts@stopped", "2"}));
-  const Change no_history = both(zeros("history", {0, 5}), set("best_epoch", int64_t{-1}));
-  const Change not_begun = both(no_history, [](models::Checkpoint& x) {
-    std::erase_if(x.tensors, [](const auto& t) { return t.first.starts_with("best."); });
-  });
-  CHECK(refused(one, both(not_begun, set("stopped", int64_t{1})), {"facts@stopped", "no row"}));
-  CHECK(refused({"--epochs", "4"}, not_begun, {"tensors/history", "no row"}));
-  CHECK(refused(one, zeros("history", {0, 5}), {"facts@best_epoch", "without a row"}));
-
-  std::filesystem::remove(c);
-  const Words two{"--epochs", "6", "--runs", "2"};
-  succeeds(bench.train({"--epochs", "6", "--runs", "2", "--checkpoint", c}));
-  CHECK(refused(two, cell("results", 4, 7.0), {"tensors/results", "row 0", "best epoch is 7"}));
-  CHECK(refused(two, cell("results", 4, -1.0), {"tensors/results", "row 0", "best epoch is -1"}));
-  CHECK(refused(two, cell("results", 0, double(NAN)), {"tensors/results", "row 0", "training loss"}));
-  CHECK(refused(two, cell("results", 2, -0.1), {"tensors/results", "row 0", "test accuracy", "-0.1"}));
-  CHECK(refused(two, cell("results", 3, 1.1), {"tensors/results", "row 0", "curve", "1.1"}));
-  CHECK(refused(two, cell("results", 5, -1.0), {"tensors/results", "row 0", "test loss", "-1"}));
-  CHECK(refused(two, zeros("results", {0, 6}), {"tensors/results", "0 rows", "1"}));
-  CHECK(refused(two, no_history, {"tensors/history", "no row of run 0"}));
 }

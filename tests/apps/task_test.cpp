@@ -101,29 +101,6 @@ TEST_CASE("targets far from zero are learnt, and scored by R2 or absolute error 
   CHECK(mentions(text.err, {"3 targets;"}));
 }
 
-TEST_CASE("the test loss of targets is in units of the training nodes' deviation") {
-  const Dataset data = small_regression_dataset();
-  const Bench bench(data);
-  const Course t = bench.train({"--epochs", "30"});
-  const auto target = data.y.to_vector<float>(),
-             predicted = predictions_in(bench.predicted).to_vector<float>();
-  const auto train = data.train.to_vector<int32_t>(), test = data.test.to_vector<int32_t>();
-  double loss = 0.0;
-  for (size_t c = 0; c < 3; ++c) {
-    const auto value = [&](const std::vector<float>& values, int32_t i) {
-      return static_cast<double>(values[3 * static_cast<size_t>(i) + c]);
-    };
-    double mean = 0.0, variance = 0.0, error = 0.0;
-    for (int32_t i : train) mean += value(target, i) / static_cast<double>(train.size());
-    for (int32_t i : train)
-      variance += std::pow(value(target, i) - mean, 2) / static_cast<double>(train.size());
-    for (int32_t i : test)
-      error += std::pow(value(predicted, i) - value(target, i), 2) / static_cast<double>(test.size());
-    loss += error / (variance > 1e-6 ? variance : 1.0) / 3.0;  // or constant targets
-  }
-  CHECK(t.number("test_loss") == doctest::Approx(loss).epsilon(1e-4));
-}
-
 TEST_CASE("other tasks resume with the bits of uninterrupted training") {
   for (const Dataset& data : {small_multilabel_dataset(), small_regression_dataset()}) {
     const Bench bench(data);
@@ -136,90 +113,6 @@ TEST_CASE("other tasks resume with the bits of uninterrupted training") {
     CHECK(fails_with(bench.fail({"--resume", bench.checkpoint, "--metric", "auto"}), 1,
                      {"was trained with --metric", "this run has auto"}));
   }
-}
-
-TEST_CASE("a metric of another task, or undefined on a split, is refused by name and place") {
-  const Bench labels(small_multilabel_dataset()), targets(small_regression_dataset());
-  CHECK(fails_with(labels.fail({"--metric", "r2"}), 2, {"--metric", "auc or f1", "several labels", "'r2'"}));
-  CHECK(fails_with(targets.fail({"--metric", "auc"}), 2, {"--metric", "r2 or mae", "regression"}));
-  Dataset data = small_regression_dataset();
-  data.y = Tensor::full({120, 1}, 3.0);
-  data.unlabelled = 0;
-  const Bench constant(data);
-  CHECK(fails_with(constant.fail({}), 1, {constant.data, "splits/val", "R2", "the same", "--metric"}));
-  CHECK(constant.train({"--metric", "mae", "--epochs", "30"}).json.at("metric") == "mae");
-  data = small_multilabel_dataset();
-  data.y = Tensor::full({120, 2}, 1.0);
-  data.unlabelled = 0;
-  CHECK(fails_with(Bench(data).fail({}), 1, {"splits/val", "mean ROC-AUC", "one class"}));
-
-  // Two classes, only one of them in the validation split: accuracy, with a note.
-  data = small_dataset(1, 2);
-  auto y = data.y.to_vector<int32_t>();
-  for (int32_t i : data.val.to_vector<int32_t>()) y[static_cast<size_t>(i)] = 0;
-  data.y = Tensor::from(y);
-  const Bench two(data);
-  CHECK(two.train({"--epochs", "3"}).json.at("metric") == "accuracy");
-  CHECK(mentions(run("train_gcn", {"--data", two.data, "--epochs", "3"}).err,
-                 {"splits/val", "only one class", "accuracy is used"}));
-  CHECK(fails_with(two.fail({"--metric", "auc"}), 1, {"splits/val", "ROC-AUC", "only one class"}));
-}
-
-TEST_CASE("two classes are scored by ROC-AUC unless accuracy is requested") {
-  Dataset data = small_dataset(1, 2);
-  auto y = data.y.to_vector<int32_t>();
-  const auto val = data.val.to_vector<int32_t>();
-  for (size_t i = 0; i < 4; ++i) y[static_cast<size_t>(val[i])] = static_cast<int32_t>(i % 2);
-  data.y = Tensor::from(y);
-  const Bench bench(data);
-  const Course area = bench.train({"--epochs", "10"}),
-               share = bench.train({"--epochs", "10", "--metric", "accuracy"});
-  CHECK(area.json.at("metric") == "auc");
-  CHECK(area.json.at("test_acc") == area.json.at("test_auc"));
-  CHECK(share.json.at("metric") == "accuracy");
-  CHECK(share.json.at("test_acc") != share.json.at("test_auc"));
-  CHECK(bench.train({"--epochs", "10", "--metric", "f1"}).json.at("metric") == "f1");
-}
-
-TEST_CASE("--split all runs once per split, and a resumed training continues in its split") {
-  Dataset data = small_dataset();
-  add_splits(data, 3);
-  const Bench bench(data);
-  std::vector<double> alone;
-  for (int k = 0; k < 3; ++k)
-    alone.push_back(
-        bench.train({"--epochs", "12", "--split", std::to_string(k), "--seed", std::to_string(5 + k)})
-            .number("test_acc"));
-  const Course all = bench.train({"--epochs", "12", "--split", "all", "--seed", "5"});
-  CHECK(all.json.at("runs") == "3");
-  CHECK(all.number("test_acc") == doctest::Approx((alone[0] + alone[1] + alone[2]) / 3.0));
-  CHECK(bench.train({"--epochs", "2", "--split", "all", "--runs", "4"}).json.at("runs") == "4");
-  CHECK(mentions(run("train_gcn", {"--data", bench.data, "--epochs", "2", "--split", "all"}).out,
-                 {"3 runs over 3 splits"}));
-
-  const Words words{"--epochs", "300", "--split", "all", "--patience", "150"};
-  const Course unbroken = bench.train(words);
-  {
-    Process process("train_gcn", joined({"--data", bench.data, "--quiet", "--checkpoint", bench.checkpoint,
-                                         "--checkpoint-every", "1"},
-                                        words));
-    for (int i = 0; i < 10000; ++i) {
-      usleep(2000);
-      if (std::filesystem::exists(bench.checkpoint) &&
-          models::load_checkpoint(bench.checkpoint, "train_gcn").integer("run") == 1)
-        break;
-    }
-    process.send(SIGKILL);
-    (void)process.wait();
-  }
-  CHECK(bench.train(joined(words, {"--resume", bench.checkpoint})) == unbroken);
-
-  // All of the dataset's splits are used, not only the first.
-  data.splits[2].train = data.splits[2].train.rows(1, data.splits[2].train.size(0)).clone();
-  save_dataset(data, bench.data);
-  CHECK(fails_with(
-      bench.fail({"--epochs", "300", "--split", "all", "--patience", "150", "--resume", bench.checkpoint}), 1,
-      {bench.checkpoint, "dataset"}));
 }
 
 TEST_CASE("a graph rebuilt every epoch gives the bits of one that is kept") {

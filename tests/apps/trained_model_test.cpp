@@ -151,20 +151,6 @@ TEST_CASE("mismatched inputs of a trained model give a one-line error") {
   CHECK(mentions(error_of([&] { (void)model.predict(data.graph, few); }), "120 nodes"));
   CHECK(mentions(error_of([&] { (void)model.predict(data.graph, {}); }), "expected 40"));
   CHECK(mentions(error_of([&] { (void)load_trained(bench.data); }), "adjoint.checkpoint"));
-  models::Checkpoint checkpoint = models::load_checkpoint(bench.checkpoint);
-  const auto refused = [&](const char* fact, const std::string& value) {
-    models::Checkpoint changed = checkpoint;
-    changed.facts[fact] = value;
-    const std::string path = bench.folder.file("changed.h5");
-    save_checkpoint(changed, path);
-    return error_of([&] { (void)load_trained(path); });
-  };
-  CHECK(mentions(refused("option.hidden", "sixteen"),
-                 "--hidden: expected an integer from 1 to 1048576, got 'sixteen'"));
-  CHECK(mentions(refused("option.hidden", "17"), "tensors/best."));
-  CHECK(mentions(refused("option.norm", "group"), "none or batch"));
-  CHECK(mentions(refused("task", "graph_class"), "graph_class"));
-  CHECK(mentions(refused("features", "-1"), "facts@features"));
 }
 
 TEST_CASE("a C program loads, predicts, frees and reads the last error") {

@@ -184,6 +184,7 @@ TEST_CASE("a mismatched state is refused by name, and nothing is changed") {
       "0.0.second");
   refused([](auto& state) { state["0.0.first"] = Tensor::zeros({3}, DType::f64); }, "[3]");
   refused([](auto& state) { state["0.steps"] = Tensor::zeros({1}, DType::i32); }, "0.steps");
+  refused([](auto& state) { state["0.steps"].fill_(-1.0); }, "-1");
   refused([](auto& state) { state["rate_factor"] = Tensor::full({1}, -1.0, DType::f64); }, "-1");
   refused([](auto& state) { state["0.lr"] = Tensor::full({1}, NAN, DType::f64); }, "nan");
 }

@@ -143,6 +143,8 @@ TEST_CASE("options that conflict are refused by name") {
       {{{"loader", "saint"}, {"saint", "node"}, {"budget", "100000001"}}, "--budget"},
       {{{"loader", "saint"}, {"budget", "33333334"}}, "--budget 33333334: 3 nodes per draw"},
       {{{"loader", "saint"}, {"budget", "33333333"}}, ""},
+      {{{"loader", "saint"}, {"saint", "edge"}, {"budget", "50000001"}},
+       "--budget 50000001: 2 nodes per draw"},
       {{{"loader", "saint"}, {"walk-length", "-1"}}, "--walk-length"},
       {{{"loader", "saint"}, {"walk-length", "0"}}, ""},
       {{{"loader", "saint"}, {"budget", "1"}, {"walk-length", "99999999"}}, ""},

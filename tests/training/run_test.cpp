@@ -279,7 +279,12 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint that contradicts itself or the options
       {[](auto& c, Program&) { c.facts["task"] = "node"; }, "facts@task: 'node'"},
       {[](auto& c, Program&) { c.facts["features"] = "41"; }, "facts@features: '41'"},
       {[](auto& c, Program&) { c.facts["outputs"] = "4"; }, "facts@outputs: '4'"},
+      {[](auto& c, Program&) { c.set("epoch", int64_t{-3}); }, "facts@epoch: -3"},
       {[](auto& c, Program&) { c.set("run", int64_t{1}); }, "facts@run: 1"},
+      {[](auto& c, Program&) { c.set("run", int64_t{-1}); }, "facts@run: -1"},
+      {[](auto& c, Program&) { c.set("stopped", int64_t{2}); }, "facts@stopped: 2"},
+      {[](auto& c, Program&) { c.set("best_epoch", int64_t{400}); }, "facts@best_epoch: 400"},
+      {[](auto& c, Program&) { c.set("best_metric", std::nan("")); }, "facts@best_metric: nan"},
       {[](auto& c, Program&) {
          c.set("best_epoch", int64_t{-1}),
              std::erase_if(c.tensors, [](auto& t) { return t.first.starts_with("best."); });
@@ -385,7 +390,7 @@ TEST_CASE("an early stop is printed with its epoch, numbers and reason; progress
         CHECK(mentions(output,
                        {fmt::format("run 1/2: test accuracy 0.0250 at epoch 1; stopped after {} of 10\n",
                                     1 + p.options.run.patience),
-                        "run 2/2: test "}));
+                        "run 1/2  epoch 1/10  loss 1.0000", "run 2/2: test "}));
       else
         CHECK(mentions(output,
                        criterion == PatienceOn::metric
