@@ -85,11 +85,9 @@ TEST_CASE("all problems of a file are found, each in its place") {
           "edges/attr: shape [8], expected [8, *] floating numbers",
           "nodes/x: nan at row 0, column 1, expected finite numbers",
           "nodes/y: 9 at position 1, expected -1 to 2",
-          "splits/train: index 0 at position 2 is already in train, expected once in "
-          "a split",
+          "splits/train: index 0 at position 2 is already in train, expected once in a split",
           "splits/val: 6 at position 0, expected 0 to 5",
-          "splits/val: index 1 at position 2 is already in train, expected once in "
-          "a split",
+          "splits/val: index 1 at position 2 is already in train, expected once in a split",
           "splits/val: index 3 at position 1 has no label",
           "splits/1/val: missing",
           "splits/1/test: index 3 at position 0 has no label",

@@ -85,26 +85,6 @@ TEST_CASE("sparse features are read, their columns sorted") {
   CHECK_THROWS_AS((void)d.x.dense(), Error);
 }
 
-TEST_CASE("int64 is read like int32") {
-  SchemaFile f = small_file(true);
-  for (auto& [name, tensor] : f.datasets)
-    if (tensor.dtype() == DType::i32) tensor = tensor.to(DType::i64);
-  f.datasets["nodes/x_indptr"] = f.datasets["nodes/x_indptr"].to(DType::i32);
-  check_same(load(f), load(small_file(true)));
-}
-
-TEST_CASE("features divided by their row sums, dense and sparse") {
-  for (bool sparse : {false, true}) {
-    const Features x = load(small_file(sparse)).x;
-    const std::vector<double> before = values(x.to_dense()), after = values(x.row_normalized().to_dense());
-    for (size_t i = 0; i < 6; ++i) {
-      const double sum = before[3 * i] + before[3 * i + 1] + before[3 * i + 2];
-      for (size_t j = 0; j < 3; ++j)
-        CHECK(after[3 * i + j] == doctest::Approx(sum == 0.0 ? before[3 * i + j] : before[3 * i + j] / sum));
-    }
-  }
-}
-
 TEST_CASE("a row of zeros stays zero when features are divided by row sums") {
   for (Device device : devices()) {
     const Tensor x = Tensor::from(std::vector<float>{1, 3, 0, 0, -1, 1, 5, 0}, {4, 2}, device);
@@ -192,6 +172,11 @@ TEST_CASE("numbers of other types are converted") {
   f.datasets["edges/dst"] = f.datasets["edges/dst"].to(DType::u8);
   f.datasets["splits/val"] = f.datasets["splits/val"].to(DType::u8);  // indices, not a mask
   check_same(load(f), plain);
+  f = small_file(true);
+  for (auto& [name, tensor] : f.datasets)
+    if (tensor.dtype() == DType::i32) tensor = tensor.to(DType::i64);
+  f.datasets["nodes/x_indptr"] = f.datasets["nodes/x_indptr"].to(DType::i32);
+  check_same(load(f), load(small_file(true)));
 }
 
 TEST_CASE("nodes without a label are counted, and kept when written") {
@@ -385,22 +370,6 @@ TEST_CASE("loading needs little more memory than the data") {
 #endif
 }
 
-TEST_CASE("edges from one graph to another are refused") {
-  SchemaFile f = small_file();
-  f.attributes["task"] = "graph_class";
-  f.datasets["graphs/offsets"] = Tensor::from(L{0, 2, 4, 6});
-  f.datasets["graphs/y"] = Tensor::from(I{0, 1, 2});
-  set_split(f, {0}, {1}, {2});
-  f.datasets["edges/src"] = Tensor::from(I{0, 1, 2, 3, 4, 5, 0, 1});
-  f.datasets["edges/dst"] = Tensor::from(I{1, 0, 3, 2, 5, 4, 0, 0});
-  CHECK(load(f).graph_y.numel() == 3);
-  f.datasets["edges/dst"] = Tensor::from(I{1, 0, 3, 2, 5, 3, 0, 0});
-  CHECK_THROWS_WITH_AS(
-      load(f),
-      doctest::Contains("edges/dst: an edge from node 5 of graph 2 to node 3 of graph 1 at position 5"),
-      DataError);
-}
-
 TEST_CASE_FIXTURE(InFolder, "edge attributes outside the schema are refused, not dropped") {
   Dataset d = load(small_file(false));
   const int64_t edges = d.graph.num_edges();
@@ -454,7 +423,7 @@ void check_faults(const std::vector<Fault>& faults, bool sparse = false) {
 
 }  // namespace
 
-TEST_CASE("every fault of a file's attributes gives one line with file, place and expected value") {
+TEST_CASE("every fault of a file gives one line with file, place and expected value") {
   check_faults({
       {"attribute format: missing, expected a string", gone({"format"})},
       {"attribute format: \"other\", expected \"adjoint.graph\"", attribute("format", "other")},
@@ -477,11 +446,7 @@ TEST_CASE("every fault of a file's attributes gives one line with file, place an
        attribute("task", "guess")},
       {"attribute num_nodes: 300000000, but nothing in the file has that many nodes",
        each({attribute("num_nodes", 300'000'000), gone({"nodes/x"}), gone({"nodes/y"})})},
-  });
-}
-
-TEST_CASE("every fault of a file's edges gives one line with file, place and expected value") {
-  check_faults({
+      // Edges.
       {"edges/src: missing", gone({"edges/src"})},
       {"edges/dst: missing", gone({"edges/dst"})},
       {"edges/src: float32 [8], expected integers", put("edges/src", Tensor::zeros({8}))},
@@ -503,11 +468,7 @@ TEST_CASE("every fault of a file's edges gives one line with file, place and exp
       {"edges/weight: inf at position 2, expected finite numbers", poke("edges/weight", kInf, 2)},
       {"edges/attr: shape [8], expected [8, *] floating numbers", put("edges/attr", Tensor::zeros({8}))},
       {"edges/attr: nan at row 3, column 1, expected finite numbers", poke("edges/attr", kNan, 7)},
-  });
-}
-
-TEST_CASE("every fault of a file's nodes gives one line with file, place and expected value") {
-  check_faults({
+      // Nodes.
       {"nodes/x: shape [5, 3], expected 6 rows",
        [](SchemaFile& f) { f.datasets["nodes/x"] = f.datasets["nodes/x"].rows(0, 5); }},
       {"nodes/x: int32 [6, 3], expected floating numbers", put("nodes/x", Tensor::zeros({6, 3}, DType::i32))},
@@ -528,6 +489,38 @@ TEST_CASE("every fault of a file's nodes gives one line with file, place and exp
        each({attribute("task", "node_regression"), put("nodes/y", Tensor::from(F{0, kInf, 0, 0, 0, 0}))})},
       {"nodes/y: shape [6, 1, 1], expected [6] or [6, *]",
        each({attribute("task", "node_regression"), put("nodes/y", Tensor::zeros({6, 1, 1}))})},
+      // Splits and graphs.
+      {"splits/test: index 5 at position 1 has no label", poke("nodes/y", int32_t{-1}, 5)},
+      {"splits/train: index 1 at position 1 has no label",
+       each({attribute("task", "node_regression"), put("nodes/y", Tensor::from(F{0, kNan, 0, 0, 0, 0}))})},
+      {"splits/train: empty, expected at least one index", put("splits/train", Tensor::from(I{}))},
+      {"splits/val: missing", gone({"splits/val"})},
+      {"splits/1/test: missing", gone({"splits/1/test"})},
+      {"splits/test: 6 at position 1, expected 0 to 5", put("splits/test", Tensor::from(I{4, 6}))},
+      {"splits/test: -6 at position 0, expected 0 to 5", put("splits/test", Tensor::from(I{-6}))},
+      {"splits/val: index 0 at position 1 is already in train, expected once in a split",
+       put("splits/val", Tensor::from(I{2, 0}))},
+      {"splits/1/test: index 2 at position 2 is already in test, expected once in a split",
+       put("splits/1/test", Tensor::from(I{3, 2, 2}))},
+      {"splits/1/train: missing",
+       [](SchemaFile& f) {
+         for (const char* part : {"train", "val", "test"}) {
+           f.datasets[std::string("splits/2/") + part] = f.datasets[std::string("splits/1/") + part];
+           f.datasets.erase(std::string("splits/1/") + part);
+         }
+       }},
+      {"graphs/offsets: missing, expected for task graph_class", attribute("task", "graph_class")},
+      {"graphs/y: missing, expected for task graph_class",
+       each({attribute("task", "graph_class"), put("graphs/offsets", Tensor::from(L{0, 6}))})},
+      {"graphs/offsets: ends with 5, expected 6, the number of nodes",
+       put("graphs/offsets", Tensor::from(L{0, 3, 5}))},
+      {"graphs/offsets: 1 numbers, expected at least 2", put("graphs/offsets", Tensor::from(L{0}))},
+      {"edges/dst: an edge from node 5 of graph 2 to node 3 of graph 1 at position 5, expected "
+       "edges within graphs",
+       each({attribute("task", "graph_class"), put("graphs/offsets", Tensor::from(L{0, 2, 4, 6})),
+             put("graphs/y", Tensor::from(I{0, 1, 2})),
+             put("edges/src", Tensor::from(I{0, 1, 2, 3, 4, 5, 0, 1})),
+             put("edges/dst", Tensor::from(I{1, 0, 3, 2, 5, 3, 0, 0}))})},
   });
 }
 
@@ -555,36 +548,6 @@ TEST_CASE("every fault of a file's sparse features gives one line with file, pla
           {"nodes/x_data: nan at position 0, expected finite numbers", poke("nodes/x_data", kNan, 0)},
       },
       true);
-}
-
-TEST_CASE("every fault of a file's splits and graphs gives one line with file, place and expected value") {
-  check_faults({
-      {"splits/test: index 5 at position 1 has no label", poke("nodes/y", int32_t{-1}, 5)},
-      {"splits/train: index 1 at position 1 has no label",
-       each({attribute("task", "node_regression"), put("nodes/y", Tensor::from(F{0, kNan, 0, 0, 0, 0}))})},
-      {"splits/train: empty, expected at least one index", put("splits/train", Tensor::from(I{}))},
-      {"splits/val: missing", gone({"splits/val"})},
-      {"splits/1/test: missing", gone({"splits/1/test"})},
-      {"splits/test: 6 at position 1, expected 0 to 5", put("splits/test", Tensor::from(I{4, 6}))},
-      {"splits/test: -6 at position 0, expected 0 to 5", put("splits/test", Tensor::from(I{-6}))},
-      {"splits/val: index 0 at position 1 is already in train, expected once in a split",
-       put("splits/val", Tensor::from(I{2, 0}))},
-      {"splits/1/test: index 2 at position 2 is already in test, expected once in a split",
-       put("splits/1/test", Tensor::from(I{3, 2, 2}))},
-      {"splits/1/train: missing",
-       [](SchemaFile& f) {
-         for (const char* part : {"train", "val", "test"}) {
-           f.datasets[std::string("splits/2/") + part] = f.datasets[std::string("splits/1/") + part];
-           f.datasets.erase(std::string("splits/1/") + part);
-         }
-       }},
-      {"graphs/offsets: missing, expected for task graph_class", attribute("task", "graph_class")},
-      {"graphs/y: missing, expected for task graph_class",
-       each({attribute("task", "graph_class"), put("graphs/offsets", Tensor::from(L{0, 6}))})},
-      {"graphs/offsets: ends with 5, expected 6, the number of nodes",
-       put("graphs/offsets", Tensor::from(L{0, 3, 5}))},
-      {"graphs/offsets: 1 numbers, expected at least 2", put("graphs/offsets", Tensor::from(L{0}))},
-  });
 }
 
 TEST_CASE("the demo dataset is large enough and can be read") {

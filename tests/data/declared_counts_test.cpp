@@ -193,13 +193,12 @@ TEST_CASE("GraphLand: numbers as classes, and categories of few nodes each") {
     targets += fmt::format("{},1\n", i);
     masks += fmt::format("{},{},{},{}\n", i, i % 3 == 0, i % 3 == 1, i % 3 == 2);
   }
-  CHECK(
-      refused_graphland({{"info.yaml", info},
-                         {"features.csv", features},
-                         {"targets.csv", targets},
-                         {"split_masks_RL.csv", masks}})
-          .starts_with("features.csv: 40000 columns with those of categories, 1.6 GB and more than 300 times "
-                       "the file"));
+  CHECK(refused_graphland({{"info.yaml", info},
+                           {"features.csv", features},
+                           {"targets.csv", targets},
+                           {"split_masks_RL.csv", masks}})
+            .starts_with("features.csv: 40000 columns with those of categories, 1.6 GB and more than 300 "
+                         "times the file"));
 }
 
 TEST_CASE("files of the schema: many nodes, classes and columns without values") {

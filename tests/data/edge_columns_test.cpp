@@ -113,10 +113,9 @@ TEST_CASE_FIXTURE(EdgeFiles, "columns of times, ports and the like are no ends b
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "two columns of one purpose or name are an error") {
-  CHECK(
-      refused("src,dst,weight,weight\n1,2,3,4\n") ==
-      "edges:1: column 3 (weight) and column 4 (weight) may both be weights, expected --weight to say which "
-      "(or none)");
+  CHECK(refused("src,dst,weight,weight\n1,2,3,4\n") ==
+        "edges:1: column 3 (weight) and column 4 (weight) may both be weights, expected --weight to say "
+        "which (or none)");
   CHECK(says(refused("src,dst,weight,weight\n1,2,3,4\n", {.columns = {.weight = "weight"}}),
              "edges:1: 2 columns called \"weight\", expected a number from 1 to 4 to say which"));
   CHECK(weights(import("src,dst,weight,weight\n1,2,3,4\n", {.columns = {.weight = "4"}})) == F{4});
@@ -144,10 +143,9 @@ TEST_CASE_FIXTURE(EdgeFiles, "a comment above the first row names the columns") 
 TEST_CASE_FIXTURE(EdgeFiles, "edges that repeat another are counted") {
   CHECK(says(import("7,8\n7,8\n8,7\n").notes,
              "…\nedges: 1 of 3 edges repeat another (--coalesce merges them)\n"));
-  CHECK(says(
-      import("7,8\n8,7\n8,9\n", {.undirected = true}).notes,
-      "…\nedges: 2 of 6 edges repeat another; where the list has both directions, --undirected adds them "
-      "again (--coalesce merges them)\n"));
+  CHECK(says(import("7,8\n8,7\n8,9\n", {.undirected = true}).notes,
+             "…\nedges: 2 of 6 edges repeat another; where the list has both directions, --undirected adds "
+             "them again (--coalesce merges them)\n"));
   CHECK_FALSE(says(import("7,8\n8,7\n", {.undirected = true, .coalesce = true}).notes, "…repeat…"));
 }
 
@@ -201,11 +199,10 @@ TEST_CASE_FIXTURE(EdgeFiles, "weights by name, by choice, or none") {
 
 TEST_CASE_FIXTURE(EdgeFiles, "chosen columns, by name or number") {
   const std::string text = "p,q,r\n1,2,3\n4,5,6\n";
-  CHECK(
-      refused(text) ==
-      "edges:1: 3 columns, of which names make none source and target, expected --source and --target to say "
-      "which (a name of the header, or a number from 1); --layout neighbors: a node and its neighbours in "
-      "each line");
+  CHECK(refused(text) ==
+        "edges:1: 3 columns, of which names make none source and target, expected --source and --target to "
+        "say which (a name of the header, or a number from 1); --layout neighbors: a node and its neighbours "
+        "in each line");
   CHECK(edges_of(import(text, {.columns = {.source = "r", .target = "q"}})) == Pairs{{"3", "2"}, {"6", "5"}});
   CHECK(edges_of(import(text, {.columns = {.source = "3", .target = "1"}})) == Pairs{{"3", "1"}, {"6", "4"}});
   CHECK(edges_of(import("ann\tbob\tcid\n", {.columns = {.source = "3", .target = "2"}})) ==
@@ -234,18 +231,16 @@ TEST_CASE_FIXTURE(EdgeFiles, "edges or nodes of several kinds are refused, unles
   const std::string users = "userId,movieId,rating\n1,1,5\n1,3,4\n2,1,3\n";
   CHECK(refused(users) ==
         "edges:1: columns \"userId\" and \"movieId\" may be ids of two kinds of nodes, expected ids of one "
-        "kind "
-        "(--source \"userId\" --target \"movieId\" takes all as one; convert tables keeps the kinds)");
+        "kind (--source \"userId\" --target \"movieId\" takes all as one; convert tables keeps the kinds)");
   CHECK(says(refused("user,item\n1,1\n2,1\n"), "edges:1: columns \"user\" and \"item\" may be…"));
   CHECK(says(refused("userId,movieId\nann,heat\nbob,heat\n"), "edges:1: columns \"userId\"…"));
   CHECK(edges_of(import("node_id\tnode_id\n1\t2\n2\t1\n")) == Pairs{{"1", "2"}, {"2", "1"}});
   CHECK(edges_of(import("user,item\nann,heat\nbob,heat\n", {.header = Header::yes})) ==
         Pairs{{"ann", "heat"}, {"bob", "heat"}});
   CHECK(says(refused(":START_ID(User),:END_ID(Movie)\n1,1\n"), "edges:1: columns \":START_ID(User)\"…"));
-  CHECK(
-      refused("src_type,src_id,rel_time,dst_type,dst_id\nuser,1,5,item,1\n") ==
-      "edges:1: columns \"src_type\" and \"dst_type\" say that nodes are of several kinds, expected one kind "
-      "(--source \"src_id\" --target \"dst_id\" takes all as one; convert tables keeps the kinds)");
+  CHECK(refused("src_type,src_id,rel_time,dst_type,dst_id\nuser,1,5,item,1\n") ==
+        "edges:1: columns \"src_type\" and \"dst_type\" say that nodes are of several kinds, expected one "
+        "kind (--source \"src_id\" --target \"dst_id\" takes all as one; convert tables keeps the kinds)");
   CHECK(says(refused("node1,node1_type,node2,node2_type\n1,X,2,Y\n"), "edges:1: columns \"node1_type\"…"));
   CHECK(says(refused("user_id,movie_id,rating,ts\n1,1,5,100\n"), "edges:1: columns \"user_id\"…"));
   CHECK(says(refused("% bip weighted\n1 1 5\n2 1 3\n"), "edges: \"% bip weighted\", so that sources…"));
@@ -275,8 +270,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "lines without an id are an error, dropped and coun
   const std::string named = "AAA,BBB\nBBB,CCC\nCCC,\\N\n\\N,AAA\nAAA,NULL\n";
   CHECK(refused(named) ==
         "edges:3: \"\\N\" in column 2, expected the id of a node (--missing-ids drop passes over such lines, "
-        "keep "
-        "takes it as a name)");
+        "keep takes it as a name)");
   const FoundEdges dropped = import(named, {.missing_ids = MissingIds::drop});
   CHECK(edges_of(dropped) == Pairs{{"AAA", "BBB"}, {"BBB", "CCC"}});
   CHECK(says(dropped.notes, "…; ids are names; 3 lines without an id dropped\n"));

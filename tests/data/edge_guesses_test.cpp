@@ -38,8 +38,8 @@ TEST_CASE_FIXTURE(EdgeFiles, "a first line with a number is not a header") {
   CHECK(import("ann,2\n1,2\n").graph.num_edges() == 2);
   CHECK(import("a,b,5\nc,d,6\n", {.columns = {.weight = "3"}}).graph.num_edges() == 2);
   CHECK(refused("1 2\nx 3\n") ==
-        "edges:2: \"x\" in column 1, expected a 64-bit integer, as the first ids are (--ids names takes "
-        "any text)");
+        "edges:2: \"x\" in column 1, expected a 64-bit integer, as the first ids are (--ids names takes any "
+        "text)");
 }
 
 TEST_CASE_FIXTURE(EdgeFiles,
@@ -253,10 +253,10 @@ TEST_CASE_FIXTURE(EdgeFiles, "labels that are whole numbers of any size are told
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "names that are not UTF-8 are refused with line and byte") {
-  const std::string ring = "0,1\n1,2\n2,3\n3,0\n",
-                    rest =
-                        ", expected UTF-8 (a list of edges is read with --encoding latin1, or any name that "
-                        "iconv knows)";
+  const std::string
+      ring = "0,1\n1,2\n2,3\n3,0\n",
+      rest =
+          ", expected UTF-8 (a list of edges is read with --encoding latin1, or any name that iconv knows)";
   CHECK(refused("a,b\nb,M\xfcller\n") == R"(edges:2: "M\xfcller": byte 2 is 0xfc)" + rest);
   CHECK(refused("a,b\nb,\"x\n\"\"\xff\"\n") == R"(edges:2: "x\n"\xff": byte 4 is 0xff)" + rest);
   CHECK(refused("a,b\nb,\xc0\xaf\n") == R"(edges:2: "\xc0\xaf": byte 1 is 0xc0)" + rest);  // overlong
@@ -321,10 +321,9 @@ TEST_CASE_FIXTURE(EdgeFiles, "headers of node files follow the same rule, and er
 
 TEST_CASE_FIXTURE(EdgeFiles, "missing numbers of features are an error, or imputed by column") {
   const std::string ring = "0,1\n1,2\n2,3\n3,0\n", x = "id,a,b,c\n0,1,NA,7\n1,2,5,7\n2,,8,7\n3,6,,7\n";
-  CHECK(
-      refused(ring, with_features(x)) ==
-      "features:2: no number in column 3 (b), expected a finite one within float32 (--impute mean, median or "
-      "zero fills gaps)");
+  CHECK(refused(ring, with_features(x)) ==
+        "features:2: no number in column 3 (b), expected a finite one within float32 (--impute mean, median "
+        "or zero fills gaps)");
   const FoundEdges mean = import(ring, with_features(x, Imputation::mean));
   CHECK(features(mean) == F{1, 6.5f, 7, 2, 5, 7, 3, 8, 7, 6, 6.5f, 7});
   CHECK(says(mean.notes, "…3 missing numbers imputed (mean) in 2 columns: 1 in a, 2 in b…"));
@@ -365,8 +364,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "a split is drawn among the labelled nodes, or refu
   o.node_files.split = RandomSplits{{.val = 0.2, .test = 0.2}};
   CHECK(refused(ring, o) ==
         "labels: a split of 2 nodes with a label into 2 nodes to train, 0 to validate, 0 to test, expected "
-        "some "
-        "in each part");
+        "some in each part");
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "equal edges whose weights add up beyond float32 are refused") {
@@ -419,15 +417,14 @@ TEST_CASE_FIXTURE(EdgeFiles, "numbers with a decimal comma are read on request, 
   CHECK(refused("A;B;1.250,5\n",
                 {.header = Header::no, .text = {.decimal = Decimal::comma}, .columns = {.weight = "3"}}) ==
         "edges:1: \"1.250,5\" in column 3, expected a weight, finite and within float32");
-  CHECK(
-      refused("A;B;3,5\n", {.header = Header::no, .columns = {.weight = "3"}}) ==
-      "edges:1: \"3,5\" in column 3, expected a weight, finite and within float32 (--decimal comma: numbers "
-      "have a decimal comma)");
+  CHECK(refused("A;B;3,5\n", {.header = Header::no, .columns = {.weight = "3"}}) ==
+        "edges:1: \"3,5\" in column 3, expected a weight, finite and within float32 (--decimal comma: "
+        "numbers have a decimal comma)");
 
   EdgeListOptions table = with_features("id;size;place\nA;1,5;0,5 2\nB;2;1,5 3\n");
   CHECK(says(refused("A;B\n", table),
-             "features:2: \"1,5\" in column 2 (size), a number with a decimal comma "
-             "or two numbers, expected --decimal comma or point to say which"));
+             "features:2: \"1,5\" in column 2 (size), a number with a decimal comma or two numbers, expected "
+             "--decimal comma or point to say which"));
   table.text.decimal = Decimal::comma;
   CHECK(features(import("A;B\n", table)) == F{1.5, 0.5, 2, 2, 1.5, 3});
   table = with_features("id;v\nA;1,5\nB;2,7\n");

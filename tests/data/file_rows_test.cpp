@@ -52,11 +52,10 @@ TEST_CASE("rows that are not contiguous or not finite are refused when the file 
   const TemporaryDirectory folder;
   const std::string file = folder.file("x.h5");
   write(file, random_tensor({1000, 30}), 6);
-  check_read_error(
-      file,
-      "nodes/x: compressed, chunked, or of another width or byte order, expected float32 that is "
-      "neither compressed nor chunked: only such rows can be read one by one",
-      [&] { (void)FileRows::open(file); });
+  check_read_error(file,
+                   "nodes/x: compressed, chunked, or of another width or byte order, expected float32 that "
+                   "is neither compressed nor chunked: only such rows can be read one by one",
+                   [&] { (void)FileRows::open(file); });
   write(file, random_tensor({10, 3}, DType::f64));
   CHECK_THROWS_AS(FileRows::open(file), DataError);
   write(file, random_tensor({10}));

@@ -152,15 +152,13 @@ TEST_CASE_FIXTURE(EdgeFiles, "names of columns are compared with case, which err
   const std::string table = "id,Age,t1,t2\nann,1,0,1\nbob,2,1,0\ncid,3,0,0\n";
   CHECK(refused(kRing, with_table(*this, table, {.label = "age"})) ==
         "features:1: no column \"age\", expected a number from 1 to 4; the header has \"Age\"");
-  CHECK(
-      refused(kRing, with_table(*this, table, {.label = "t1,t2"})) ==
-      "features:1: no column \"t1,t2\", expected one column of labels (--labels FILE: all columns of a file "
-      "of labels)");
+  CHECK(refused(kRing, with_table(*this, table, {.label = "t1,t2"})) ==
+        "features:1: no column \"t1,t2\", expected one column of labels (--labels FILE: all columns of a "
+        "file of labels)");
   EdgeListOptions o = with_table(*this, table);
   o.node_files.like = LikeFile{"old.h5", FeatureEncoder::numbers({"age", "t1"})};
   CHECK(says(refused(kRing, o),
-             "…no column age, expected all of 2; …(\"Age\" is not \"age\": letters differ "
-             "in case)"));
+             "…no column age, expected all of 2; …(\"Age\" is not \"age\": letters differ in case)"));
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "features that are called as labels are named") {
@@ -174,8 +172,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "labels that name the nodes are refused, unless the
   const std::string gephi = "Id,Label,a\nann,Ann A.,1\nbob,Bob B.,2\ncid,Cid C.,3\n";
   CHECK(refused(kRing, with_table(*this, gephi)) ==
         "features: column 2 (Label) has another text in every row, expected labels of classes (--label none: "
-        "they "
-        "are no labels; --label \"Label\": they are)");
+        "they are no labels; --label \"Label\": they are)");
   CHECK(import(kRing, with_table(*this, gephi, {.label = "Label"})).classes == 3);
   const FoundEdges none = import(kRing, with_table(*this, gephi, {.label = "none", .without = {"Label"}}));
   CHECK(none.task == Task::none);
@@ -264,11 +261,11 @@ TEST_CASE_FIXTURE(EdgeFiles, "types of columns: numbers, booleans, categories an
   CHECK(features(zip) == F{0, 1, 1, 1, 0, 1, 0, 1, 1});
   CHECK(says(zip.notes, "…; zip: category of 2; constant: x\n"));
   // What numbers lose is said.
-  CHECK(says(
-      import(kRing, with_table(*this, "id,zip,seen,x\nann,01001,16777217,1\nbob,2139,5,2\ncid,0,6,3\n"))
-          .notes,
-      "…; zip: numbers, 1 begin with a zero, as codes do (--types COLUMN=category or hash keeps it); seen: "
-      "numbers, 1 are rounded to float32\n"));
+  CHECK(
+      says(import(kRing, with_table(*this, "id,zip,seen,x\nann,01001,16777217,1\nbob,2139,5,2\ncid,0,6,3\n"))
+               .notes,
+           "…; zip: numbers, 1 begin with a zero, as codes do (--types COLUMN=category or hash keeps it); "
+           "seen: numbers, 1 are rounded to float32\n"));
   o = with_table(*this, "id,ok\nann,true\nbob,false\ncid,true\n");
   o.node_files.types = {{"ok", ColumnType::number}};
   CHECK(refused(kRing, o) ==
@@ -279,12 +276,10 @@ TEST_CASE_FIXTURE(EdgeFiles, "types of columns: numbers, booleans, categories an
   CHECK(refused(kRing, with_table(*this, "id,a\nann,1\nbob,1.O\ncid,2\n")) ==
         "features:3: \"1.O\" in column 2 (a), expected a finite number within float32, as 2 other fields are "
         "there");
-  CHECK(
-      refused(kRing, with_table(*this, "id,name\nann,A\nbob,B\ncid,C\n")) ==
-      "features:2: \"A\" in column 2 (name), a column of another text in every row, expected numbers, or "
-      "texts of "
-      "64 categories at most (--without COLUMN: no feature; --types COLUMN=hash, ordinal or text: a feature "
-      "of another type)");
+  CHECK(refused(kRing, with_table(*this, "id,name\nann,A\nbob,B\ncid,C\n")) ==
+        "features:2: \"A\" in column 2 (name), a column of another text in every row, expected numbers, or "
+        "texts of 64 categories at most (--without COLUMN: no feature; --types COLUMN=hash, ordinal or text: "
+        "a feature of another type)");
   std::string edges, table = "id,word\n";
   for (int i = 0; i < 200; ++i) {
     edges += fmt::format("n{},n{}\n", i, (i + 1) % 200);
@@ -335,8 +330,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "nodes of the table need no edges, and integers may
   const std::string words = "who,colour\nann,red\nbob,red\ncid,blue\n";
   CHECK(refused(kRing, with_table(*this, words)) ==
         "features:1: \"who\" is in no edge, so that the line is a header or a node, expected --node-headers "
-        "yes or "
-        "no to say which");
+        "yes or no to say which");
   EdgeListOptions stated = with_table(*this, words);
   stated.node_files.headers = Header::yes;
   CHECK(import(kRing, stated).feature_names == Names{"colour=blue", "colour=red"});
@@ -344,8 +338,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "nodes of the table need no edges, and integers may
   CHECK(names(import(kRing, stated)) == Names{"ann", "bob", "cid", "who"});
   CHECK(refused(kRing, with_table(*this, "id,a\n1,4\n2,1\n3,2\n")) ==
         "features:2: \"1\" in column 1 (id) is in no edge, nor is any other node of the file, expected the "
-        "ids of "
-        "the edges (--id COLUMN says which column has them)");
+        "ids of the edges (--id COLUMN says which column has them)");
   CHECK(says(refused("7,8\n", with_table(*this, "id,a\n7,1\nx,2\n8,2\n")),
              "features:3: \"x\", expected the id of a node, an integer…"));
   CHECK(says(refused(kRing, with_table(*this, "id,a\nann,1\n,2\nbob,3\n")),
@@ -428,10 +421,9 @@ TEST_CASE_FIXTURE(EdgeFiles, "types on request: ordinals, hashes, words and date
   for (int i = 0; i < 3; ++i) CHECK(ones(i) == 1);
   CHECK(std::count(x.begin() + 27, x.begin() + 35, 0.0f) == 8);  // no note
   CHECK(row(2)[9] == 1);                                         // car, by its hash
-  CHECK(says(
-      found.notes,
-      "…; size: 0 to 1, from 9 to 10; zip: hashed into 8 columns; note: words and pairs of words, hashed "
-      "into 8 columns, 1 without one; day: date, in days since 1970-01-01\n"));
+  CHECK(says(found.notes,
+             "…; size: 0 to 1, from 9 to 10; zip: hashed into 8 columns; note: words and pairs of words, "
+             "hashed into 8 columns, 1 without one; day: date, in days since 1970-01-01\n"));
   CHECK(says(refused(kRing, with_table(*this, "id,day\nann,3/1/2024\nbob,3/2/2024\ncid,3/1/2024\n")),
              "features:2: \"3/1/2024\" in column 2 (day), a column of dates whose order is unclear…"));
   o = with_table(*this, "id,day\nann,2024-03-01\nbob,soon\ncid,\n");
@@ -477,12 +469,11 @@ TEST_CASE_FIXTURE(EdgeFiles, "a later table goes through the encoder of the firs
   CHECK(found.feature_names == Names{"age", "member", "colour=blue", "colour=red"});
   CHECK(features(found) == F{40, 1, 0, 0, 20, 0.5f, 0, 0, 60, 0, 1, 0, 40, 0.5f, 0, 0});
   CHECK(found.encoder == fitted.encoder);
-  CHECK(says(
-      found.notes,
-      "…features: separated by a comma; line 1 taken as header: colour,extra,id,member,age; ids from column "
-      "3 (id); features as in "
-      "first.h5; age: 1 missing, 40 as there; member: 1 missing, 0.5 as there; colour: 1 missing; colour: 1 "
-      "row of categories that are not known there (green); 1 node without a row; passed over: extra\n"));
+  CHECK(says(found.notes,
+             "…features: separated by a comma; line 1 taken as header: colour,extra,id,member,age; ids from "
+             "column 3 (id); features as in first.h5; age: 1 missing, 40 as there; member: 1 missing, 0.5 as "
+             "there; colour: 1 missing; colour: 1 row of categories that are not known there (green); 1 node "
+             "without a row; passed over: extra\n"));
   // Labels stay labels, unless they were a feature.
   const FoundEdges labelled =
       import("eve,fay\n", like("id,age,member,colour,label\neve,1,true,red,u\nfay,2,true,red,v\n"));

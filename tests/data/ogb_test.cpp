@@ -213,10 +213,9 @@ TEST_CASE("OGB: many graphs") {
   CHECK(import(with(graph_folder(), {{"raw/graph-label.csv.gz", "-0.5\n1\n2\n"}})).task ==
         Task::graph_regression);
   const FolderText tasks = with(graph_folder(), {{"raw/graph-label.csv.gz", "1,0\n0,1\n1,1\n"}});
-  CHECK(
-      refused(tasks) ==
-      "raw/graph-label.csv.gz: 2 columns of 0 and 1, which no task of graphs has; expected --label-column K "
-      "for one of them, or --task regression for all as targets");
+  CHECK(refused(tasks) ==
+        "raw/graph-label.csv.gz: 2 columns of 0 and 1, which no task of graphs has; expected --label-column "
+        "K for one of them, or --task regression for all as targets");
   CHECK(import(tasks, {.label_column = 1}).graph_y.to_vector<int32_t>() == I{0, 1, 1});
   CHECK(import(tasks, {.labels = LabelKind::regression}).graph_y.shape() == Shape{3, 2});
 }
