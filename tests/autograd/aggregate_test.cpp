@@ -6,21 +6,16 @@ using namespace adj;
 using namespace adj::test;
 
 TEST_CASE("aggregate with a matrix equals plain loops") {
-  for (DType dtype : {DType::f32, DType::f64})
-    for (bool has_values : {true, false})
-      for (int64_t width : {1, 5, 16, 33, 130})
-        on_devices(60, dtype, [&](Draw& draw, Device) {
-          CAPTURES(name_of(dtype), has_values, width);
-          const SparseMatrix a = draw.sparse(41, 29, 300, has_values);
-          const Tensor x = draw.normal({29, width}), bias = draw.normal({width});
-          const double tolerance = dtype == DType::f64 ? 1e-12 : 1e-5;
-          const Dense plain = dense_of(a) * Dense(x), biased = plus_row(plain, bias);
-          CHECK(close(aggregate(a, x).value(), plain.data, tolerance));
-          CHECK(close(aggregate(a, x, bias).value(), biased.data, tolerance));
-          CHECK(close(aggregate(a, x, {}, Activation::relu).value(), mapped(plain, relu_of).data, tolerance));
-          CHECK(close(aggregate(a, x, bias, Activation::relu).value(), mapped(biased, relu_of).data,
-                      tolerance));
-        });
+  for (bool has_values : {true, false})
+    on_devices(60, DType::f64, [&](Draw& draw, Device) {
+      const SparseMatrix a = draw.sparse(41, 29, 300, has_values);
+      const Tensor x = draw.normal({29, 5}), bias = draw.normal({5});
+      const Dense plain = dense_of(a) * Dense(x), biased = plus_row(plain, bias);
+      CHECK(close(aggregate(a, x).value(), plain.data, 1e-12));
+      CHECK(close(aggregate(a, x, bias).value(), biased.data, 1e-12));
+      CHECK(close(aggregate(a, x, {}, Activation::relu).value(), mapped(plain, relu_of).data, 1e-12));
+      CHECK(close(aggregate(a, x, bias, Activation::relu).value(), mapped(biased, relu_of).data, 1e-12));
+    });
 }
 
 TEST_CASE("gradients of aggregate with a matrix, also with weights of float32") {
@@ -38,27 +33,6 @@ TEST_CASE("gradients of aggregate with a matrix, also with weights of float32") 
           const SparseMatrix single = a.with_values(a.values().to(DType::f32));
           check([&](const auto& v) { return aggregate(single, v[0]); }, {x});
         });
-}
-
-TEST_CASE("a weighted aggregation's gradients equal plain loops at odd sizes") {
-  on_devices(64, DType::f32, [&](Draw& draw, Device) {
-    const SparseMatrix a = draw.sparse(57, 43, 700);
-    const Tensor x = draw.normal({43, 37}), dy = draw.normal({57, 37});
-    const auto [src, dst] = a.relation().edge_index();
-    const Dense sources = gathered(Dense(x), src), targets = gathered(Dense(dy), dst);
-    Numbers dw(700);  // <dy_i, x_j>
-    for (int64_t e = 0; e < 700; ++e)
-      for (int64_t f = 0; f < 37; ++f) dw[uz(e)] += targets(e, f) * sources(e, f);
-    const Dense dx = transposed(dense_of(a)) * Dense(dy);
-    for (int which = 0; which < 3; ++which) {
-      CAPTURE(which);
-      const Var weight = which == 1 ? Var(a.values()) : Var::parameter(a.values());
-      const Var input = which == 0 ? Var(x) : Var::parameter(x);
-      aggregate(a.relation(), input, {.weight = weight}).backward(dy);
-      if (which != 1) CHECK(close(weight.grad(), dw, 1e-5));
-      if (which != 0) CHECK(close(input.grad(), dx.data, 1e-5));
-    }
-  });
 }
 
 TEST_CASE("no aggregation allocates a tensor of edges x features") {

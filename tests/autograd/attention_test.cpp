@@ -1,5 +1,5 @@
 #include "relation_cases.h"
-#include <adjoint/autograd/attention.h>
+#include <adjoint/ops.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -30,114 +30,53 @@ struct Dropping {
   }
 };
 
-/// Σ_j softmax(logit) value, [targets, H D], by plain loops: logit(edge, source, target, h), value(edge,
-/// source, h, c).
-template <class Logit, class Value>
-Numbers plain(const Relation& relation, size_t heads, size_t width, Logit&& logit, Value&& value) {
-  const auto targets = uz(relation.num_dst());
-  Numbers sum(targets * heads), o(sum.size() * width);
-  each_edge(relation, [&](int32_t source, int32_t target, int64_t edge) {
-    const size_t j = uz(source), i = uz(target), e = uz(edge);
-    for (size_t h = 0; h < heads; ++h) {
-      const double a = std::exp(logit(e, j, i, h));
-      sum[i * heads + h] += a;
-      for (size_t c = 0; c < width; ++c) o[(i * heads + h) * width + c] += a * value(e, j, h, c);
-    }
-  });
-  for (size_t f = 0; f < o.size(); ++f)
-    if (sum[f / width] > 0.0) o[f] /= sum[f / width];
-  return o;
-}
-
-double leaky(double z) { return z > 0.0 ? z : static_cast<double>(0.2f) * z; }
-
-Tensor flat(const Var& x) { return x.value().reshape({x.value().numel()}); }
+/// [M, H, D] as [M, H D].
+Var flat(const Var& x) { return reshape(x, {x.size(0), x.size(1) * x.size(2)}); }
 
 }  // namespace
 
 TEST_CASE("attentions are the softmax of their papers' logits") {
-  for_relations(90, [](const Relation& relation, Draw& draw) {
-    const Inputs in(draw, relation);
-    const Tensor by_head = draw.normal({kFeatures, kHeads}),
-                 by_feature = draw.normal({kFeatures, kHeads * kWidth});
-    const auto X = values(in.src), Y = values(in.dst), V = values(in.value), S = values(in.one),
-               T = values(in.two), A = values(in.attr), C = values(by_head), W = values(by_feature);
-    const auto index = [](size_t row, size_t h, size_t c) { return (row * kHeads + h) * kWidth + c; };
-    const auto edge = [&](size_t e, size_t h, size_t c) {
-      double sum = 0.0;
-      for (size_t f = 0; f < kFeatures; ++f)
-        sum += A[e * kFeatures + f] * W[f * kHeads * kWidth + h * kWidth + c];
-      return sum;
+  for_relations(90, [](const Relation& a, Draw& draw) {
+    const Inputs in(draw, a);
+    const Var one(in.one), two(in.two), attr(in.attr), none = Tensor::zeros_like(in.attr);
+    const Var by_head = draw.normal({kFeatures, kHeads}), map = draw.normal({kFeatures, kHeads * kWidth});
+    const auto [sources, targets] = a.edge_index();
+    const Var src = index_select(in.src, sources), value = index_select(in.value, sources),
+              dst = index_select(in.dst, targets);
+    // Σ_j softmax(logit) message, over each target's edges.
+    const auto holds = [&](const Var& found, const Var& logit, const Var& message) {
+      const Var alpha = reshape(edge_softmax(a, logit), {a.num_edges(), logit.size(1), 1});
+      CHECK(close(found.value(), edge_sum(a, flat(alpha * message)).value().reshape(found.shape()), 1e-12));
     };
-    const AttentionOptions featured{.edge_attr = in.attr, .edge_weight = by_feature};
-    const auto gat = [&](const Numbers& target, bool with_edges) {
-      return plain(
-          relation, kHeads, kWidth,
-          [&](size_t e, size_t j, size_t i, size_t h) {
-            double z = 0.0;
-            for (size_t c = 0; c < kWidth; ++c)
-              z += S[h * kWidth + c] * X[index(j, h, c)] + T[h * kWidth + c] * target[index(i, h, c)];
-            if (with_edges)
-              for (size_t f = 0; f < kFeatures; ++f) z += A[e * kFeatures + f] * C[f * kHeads + h];
-            return leaky(z);
-          },
-          [&](size_t, size_t j, size_t h, size_t c) { return X[index(j, h, c)]; });
-    };
-    CHECK(
-        close(flat(gat_attention(relation, in.src, in.one, in.two, 0.2f, {}, in.dst)), gat(Y, false), 1e-12));
-    CHECK(close(flat(gat_attention(relation, in.src, in.one, in.two, 0.2f,
-                                   {.edge_attr = in.attr, .edge_weight = by_head}, in.dst)),
-                gat(Y, true), 1e-12));
-    if (relation.num_src() == relation.num_dst())
-      CHECK(close(flat(gat_attention(relation, in.src, in.one, in.two, 0.2f)), gat(X, false), 1e-12));
+    const auto score = [&](const Var& logits) { return sum(logits, 2); };
     for (bool with_edges : {false, true}) {
       CAPTURE(with_edges);
-      const AttentionOptions options = with_edges ? featured : AttentionOptions{};
-      const auto of_edge = [&](size_t e, size_t h, size_t c) { return with_edges ? edge(e, h, c) : 0.0; };
-      const auto gatv2 = plain(
-          relation, kHeads, kWidth,
-          [&](size_t e, size_t j, size_t i, size_t h) {
-            double sum = 0.0;
-            for (size_t c = 0; c < kWidth; ++c)
-              sum += S[h * kWidth + c] * leaky(Y[index(i, h, c)] + X[index(j, h, c)] + of_edge(e, h, c));
-            return sum;
-          },
-          [&](size_t, size_t j, size_t h, size_t c) { return X[index(j, h, c)]; });
-      CHECK(close(flat(gatv2_attention(relation, in.dst, in.src, in.one, 0.2f, options)), gatv2, 1e-12));
-      for (float scale : {0.0f, 0.5f}) {
-        const double factor = scale == 0.0f ? static_cast<double>(1.0f / std::sqrt(3.0f)) : 0.5;
-        const auto dot = plain(
-            relation, kHeads, kWidth,
-            [&](size_t e, size_t j, size_t i, size_t h) {
-              double sum = 0.0;
-              for (size_t c = 0; c < kWidth; ++c)
-                sum += Y[index(i, h, c)] * (X[index(j, h, c)] + of_edge(e, h, c));
-              return factor * sum;
-            },
-            [&](size_t e, size_t j, size_t h, size_t c) { return V[index(j, h, c)] + of_edge(e, h, c); });
-        CHECK(close(flat(dot_attention(relation, in.dst, in.src, in.value, options, scale)), dot, 1e-12));
-      }
+      const Var features = with_edges ? attr : none;
+      const Var edge = reshape(matmul(features, map), {a.num_edges(), kHeads, kWidth});
+      const auto options = [&](const Var& weight) {
+        return with_edges ? AttentionOptions{.edge_attr = attr, .edge_weight = weight} : AttentionOptions{};
+      };
+      const auto gat = [&](const Var& target) {
+        return leaky_relu(score(src * one) + score(target * two) + matmul(features, by_head), 0.2f);
+      };
+      holds(gat_attention(a, in.src, one, two, 0.2f, options(by_head), in.dst), gat(dst), src);
+      if (a.num_src() == a.num_dst())
+        holds(gat_attention(a, in.src, one, two, 0.2f, options(by_head)), gat(index_select(in.src, targets)),
+              src);
+      holds(gatv2_attention(a, in.dst, in.src, one, 0.2f, options(map)),
+            score(leaky_relu(dst + src + edge, 0.2f) * one), src);
+      const Var dot = score(dst * (src + edge));
+      const double usual = static_cast<double>(1.0f / std::sqrt(3.0f));
+      holds(dot_attention(a, in.dst, in.src, in.value, options(map)), dot * usual, value + edge);
+      holds(dot_attention(a, in.dst, in.src, in.value, options(map), 0.5f), dot * 0.5, value + edge);
     }
-    if (relation.num_src() != relation.num_dst()) return;
-    Tensor x = draw.normal({relation.num_src(), 4});
-    Numbers rows = values(x);
-    std::fill_n(rows.begin(), 4, 0.0);  // the first node has no direction
-    x = Tensor::from(rows, x.shape(), x.device());
-    const auto norm = [&](size_t i) {
-      double sum = 0.0;
-      for (size_t c = 0; c < 4; ++c) sum += rows[i * 4 + c] * rows[i * 4 + c];
-      return std::max(std::sqrt(sum), 1e-12);
-    };
-    const Tensor beta = draw.normal({1});
-    const auto agnn = plain(
-        relation, 1, 4,
-        [&](size_t, size_t j, size_t i, size_t) {
-          double sum = 0.0;
-          for (size_t c = 0; c < 4; ++c) sum += rows[i * 4 + c] * rows[j * 4 + c];
-          return values(beta)[0] * sum / (norm(i) * norm(j));
-        },
-        [&](size_t, size_t j, size_t, size_t c) { return rows[j * 4 + c]; });
-    CHECK(close(flat(cosine_attention(relation, x, beta)), agnn, 1e-12));
+    if (a.num_src() != a.num_dst()) return;
+    Tensor x = draw.normal({a.num_src(), 4}), beta = draw.normal({1});
+    x.rows(0, 1).zero_();  // the first node has no direction
+    const Var unit = reshape(l2_normalize(x), {a.num_src(), 1, 4});
+    holds(cosine_attention(a, x, beta),
+          score(index_select(unit, sources) * index_select(unit, targets)) * Var(beta),
+          index_select(x.reshape({a.num_src(), 1, 4}), sources));
   });
 }
 

@@ -1,13 +1,6 @@
 #include "relation_cases.h"
 #include <adjoint/autograd/activation.h>
-#include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/edge.h>
-#include <adjoint/autograd/linear.h>
-#include <adjoint/autograd/loss.h>
-#include <adjoint/data/generators.h>
-#include <adjoint/graph/block.h>
-#include <adjoint/optim/adam.h>
-#include <adjoint/optim/captured_step.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -100,28 +93,6 @@ TEST_CASE("edge_softmax sums to one over the edges into each target, and its gra
   });
 }
 
-TEST_CASE("attention composed of dot products or of sums, also on a block") {
-  for_relations(84, [](const Relation& relation, Draw& draw) {
-    const Tensor q = draw.normal({relation.num_dst(), 2, 3}), k = draw.normal({relation.num_src(), 2, 3});
-    const Tensor v = draw.normal({relation.num_src(), 2, 3});
-    const auto dot_attention = [&](const auto& edges, const auto& in) {
-      const Var alpha = edge_softmax(edges, edge_dot(edges, in[0], in[1]) * 0.5);
-      return aggregate(edges, in[2], {.reduce = Reduce::sum, .weight = alpha});
-    };
-    check([&](const auto& in) { return dot_attention(relation, in); }, {q, k, v});
-    if (relation.num_dst() <= relation.num_src()) {
-      const Block block(relation, draw.distinct(relation.num_src(), 100));
-      const std::vector<Var> in{q, k, v};
-      CHECK(same_bits(dot_attention(block, in).value(), dot_attention(relation, in).value()));
-    }
-    const Tensor l = draw.normal({relation.num_dst(), 2}), r = draw.normal({relation.num_src(), 2});
-    check({l, r, v}, [&](const auto& in) {
-      const Var alpha = edge_softmax(relation, leaky_relu(edge_add(relation, in[0], in[1]), 0.2f));
-      return aggregate(relation, in[2], {.weight = alpha});
-    });
-  });
-}
-
 TEST_CASE("attention from edge operations allocates no tensor of edges x features") {
   constexpr int64_t kNodes = 150, kEdges = 60'000, kHeads = 4, kWidth = 48;
   constexpr size_t kFeatures = kNodes * kHeads * kWidth * sizeof(float),
@@ -168,43 +139,4 @@ TEST_CASE("edge operations reject mismatched arguments, naming the shapes") {
   CHECK_ERROR_HAS(edge_dot(relation, targets, sources, 4), "4 heads");
   CHECK_ERROR_HAS(edge_add(relation, Tensor::zeros({3, 2}), Tensor::zeros({4, 3})), "[4, 3]");
   CHECK_ERROR_HAS(edge_softmax(relation, Tensor::zeros({3})), "[3]");
-}
-
-TEST_CASE("a GAT of edge operations learns a citation-like graph, with the same bits eager and captured") {
-  const CitationOptions options{.nodes = 600, .classes = 4, .features = 200, .val = 50, .test = 100};
-  for (Device device : devices()) {
-    const Dataset data = make_citation_dataset(options).to(device);
-    const auto train = [&](bool capture) {
-      Generator generator(5);
-      const auto parameter = [&](int64_t rows, int64_t cols) {
-        return Var::parameter(random_normal({rows, cols}, 0.0, 0.1, generator).to(device));
-      };
-      // Four heads of eight features, then one head that gives the classes.
-      const Var w1 = parameter(200, 32), l1 = parameter(200, 4), r1 = parameter(200, 4);
-      const Var w2 = parameter(32, 4), l2 = parameter(4, 1), r2 = parameter(4, 1);
-      const auto attend = [&](const Var& x, const Var& l, const Var& r) {
-        const Var alpha = edge_softmax(data.graph, leaky_relu(edge_add(data.graph, l, r), 0.2f));
-        return aggregate(data.graph, x, {.weight = alpha});
-      };
-      optim::Adam adam({w1, l1, r1, w2, l2, r2}, {.lr = 0.02});
-      optim::CapturedStep step(
-          [&] {
-            const Var h = elu(attend(matmul(data.x, w1), matmul(data.x, l1), matmul(data.x, r1)));
-            const Var z = matmul(h, w2);
-            const Var loss = cross_entropy(attend(z, matmul(z, l2), matmul(z, r2)), data.y, data.train);
-            loss.backward();
-            adam.step();
-            return loss;
-          },
-          {.capture = capture});
-      Numbers losses;
-      for (int epoch = 0; epoch < 30; ++epoch) losses.push_back(step().item());
-      return losses;
-    };
-    const Numbers losses = train(true);
-    CHECK(losses.front() == doctest::Approx(std::log(4.0)).epsilon(0.1));
-    CHECK(losses.back() < 0.5 * losses.front());
-    const Numbers eager = train(false);
-    for (size_t k = 0; k < losses.size(); ++k) CHECK(losses[k] == doctest::Approx(eager[k]).epsilon(1e-4));
-  }
 }

@@ -4,15 +4,6 @@
 using namespace adj;
 using namespace adj::test;
 
-TEST_CASE("index_select takes rows, also repeatedly") {
-  on_devices(40, DType::f32, [&](Draw& draw, Device) {
-    const Tensor x = draw.normal({9, 5}), index = draw.ints(23, 0, 9);
-    const Var y = index_select(x, index);
-    CHECK(y.shape() == Shape{23, 5});
-    CHECK(close(y.value(), gathered(Dense(x), index).data, 0.0));
-  });
-}
-
 TEST_CASE("gradients of index_select") {
   on_devices(41, DType::f64, [&](Draw& draw, Device device) {
     const Tensor x = draw.normal({6, 3});

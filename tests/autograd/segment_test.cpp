@@ -13,21 +13,27 @@ std::vector<int64_t> bounds(bool heavy) {
   return offsets;
 }
 
-Numbers plain(const Tensor& x, const std::vector<int64_t>& offsets, bool mean) {
-  const Dense d(x);
-  Dense y(static_cast<int64_t>(offsets.size()) - 1, d.cols);
-  for (int64_t g = 0; g < y.rows; ++g) {
-    const int64_t begin = offsets[uz(g)], end = offsets[uz(g) + 1];
-    for (int64_t k = begin; k < end; ++k)
-      for (int64_t f = 0; f < d.cols; ++f)
-        y(g, f) += d(k, f) / (mean ? static_cast<double>(end - begin) : 1.0);
-  }
-  return y.data;
+/// An edge from each row to its segment.
+Relation relation_of(const std::vector<int64_t>& offsets) {
+  std::vector<int32_t> row, segment;
+  for (size_t g = 0; g + 1 < offsets.size(); ++g)
+    for (int64_t k = offsets[g]; k < offsets[g + 1]; ++k) {
+      row.push_back(static_cast<int32_t>(k));
+      segment.push_back(static_cast<int32_t>(g));
+    }
+  return Relation::from_coo(offsets.back(), std::ssize(offsets) - 1, Tensor::from(row),
+                            Tensor::from(segment));
 }
+
+const std::pair<Var (*)(const Var&, const Tensor&), Reduce> kSegmentReductions[] = {
+    {segment_sum, Reduce::sum},
+    {segment_mean, Reduce::mean},
+    {segment_max, Reduce::max},
+    {segment_min, Reduce::min}};
 
 }  // namespace
 
-TEST_CASE("segment_sum and segment_mean equal plain loops") {
+TEST_CASE("segment reductions equal plain loops") {
   for (DType dtype : {DType::f32, DType::f64, DType::bf16})
     for (bool heavy : {false, true})
       for (int64_t width : {1, 5, 32})
@@ -36,48 +42,22 @@ TEST_CASE("segment_sum and segment_mean equal plain loops") {
           const std::vector<int64_t> offsets = bounds(heavy);
           const Tensor x = draw.normal({offsets.back(), width}).to(dtype),
                        ptr = Tensor::from(offsets, device);
-          const double off = dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 8e-3 : 2e-5;
-          CHECK(close(segment_sum(x, ptr).value(), plain(x, offsets, false), off));
-          CHECK(close(segment_mean(x, ptr).value(), plain(x, offsets, true), off));
+          for (const auto& [f, reduce] : kSegmentReductions) {
+            CAPTURE(name_of(reduce));
+            const bool exact = reduce == Reduce::max || reduce == Reduce::min;
+            const double off = dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 8e-3 : 2e-5;
+            CHECK(close(f(x, ptr).value(), reduced(relation_of(offsets), Dense(x), reduce).data,
+                        exact ? 0.0 : off));
+          }
         });
 }
 
 TEST_CASE("gradients of segment reductions") {
   on_devices(91, DType::f64, [&](Draw& draw, Device device) {
     const Tensor ptr = Tensor::from(bounds(false), device), x = draw.normal({13, 3});
-    check([&](const auto& v) { return segment_sum(v[0], ptr); }, {x});
-    check([&](const auto& v) { return segment_mean(v[0], ptr); }, {x});
+    for (const auto& reduction : kSegmentReductions)
+      check([&](const auto& v) { return reduction.first(v[0], ptr); }, {x});
   });
-}
-
-TEST_CASE("segment_max and segment_min equal plain loops, and the winner gets the gradient") {
-  for (DType dtype : {DType::f32, DType::f64, DType::bf16})
-    for (bool heavy : {false, true})
-      for (int64_t width : {1, 5, 32})
-        for (bool largest : {false, true})
-          on_devices(92, DType::f32, [&](Draw& draw, Device device) {
-            CAPTURES(name_of(dtype), heavy, width, largest);
-            const std::vector<int64_t> offsets = bounds(heavy);
-            const auto segments = static_cast<int64_t>(offsets.size()) - 1;
-            const Var x = Var::parameter(draw.normal({offsets.back(), width}).to(dtype));
-            const Tensor dy = draw.normal({segments, width}).to(dtype), ptr = Tensor::from(offsets, device);
-            const Dense in(x.value()), seed(dy);
-            Dense expected(segments, width), gradient(in.rows, width);
-            for (int64_t g = 0; g < segments; ++g)
-              for (int64_t f = 0; f < width; ++f) {
-                const int64_t begin = offsets[uz(g)], end = offsets[uz(g) + 1];
-                if (begin == end) continue;
-                int64_t best = begin;
-                for (int64_t k = begin; k < end; ++k)
-                  if (largest ? in(k, f) > in(best, f) : in(k, f) < in(best, f)) best = k;
-                expected(g, f) = in(best, f);
-                gradient(best, f) = seed(g, f);
-              }
-            const Var y = largest ? segment_max(x, ptr) : segment_min(x, ptr);
-            CHECK(close(y.value(), expected.data, 0.0));
-            y.backward(dy);
-            CHECK(close(x.grad(), gradient.data, dtype == DType::f64 ? 0.0 : 1e-6));
-          });
 }
 
 TEST_CASE("no segments, and empty segments") {
