@@ -143,6 +143,7 @@ TEST_CASE("ChebConv and its gradients equal PyG's") {
       ref.load(layer);
       const Graph graph = ref.graph();
       ref.compare(layer, layer(graph, ref.in("x"), {ref.of_edges("edge_weight", graph), lambda_max}));
+      if (ref.has("in/edge_weight") && !lambda_max) check_weighted_graph(layer, ref);
     });
   };
   for (const auto& [name, kind] : {std::pair<std::string, nn::Laplacian>{"sym", nn::Laplacian::symmetric},

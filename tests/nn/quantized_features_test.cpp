@@ -1,6 +1,6 @@
 // Sparse and quantised features: values and gradients of every layer that takes them are those of the dense
 // features, without the dense matrix in memory.
-#include "../reference/module_gradients.h"
+#include "../reference/plain.h"
 #include "layers.h"
 #include <adjoint/data/feature_quantization.h>
 #include <adjoint/ops.h>

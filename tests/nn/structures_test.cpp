@@ -1,5 +1,5 @@
 // Layers over graphs, edge lists, relations and blocks.
-#include "../reference/module_gradients.h"
+#include "../reference/plain.h"
 #include "layers.h"
 #include <adjoint/autograd/detail/edge.h>
 #include <adjoint/kernels/compute_context.h>

@@ -12,28 +12,6 @@ namespace {
 
 using State = std::array<double, 2>;  // of one number: velocity, or first and second moment
 
-/// Eight steps with random gradients, against step(p, state, g, t) of every number.
-template <class Optimizer, class Options, class Step>
-void compare(const Options& options, Step&& step) {
-  for (DType dtype : {DType::f32, DType::f64})
-    for (const Shape& shape : {Shape{7, 5}, Shape{1}, Shape{20'011}})
-      on_devices(310, dtype, [&](Draw& draw, Device) {
-        CAPTURES(name_of(dtype), shape.str());
-        Var p = Var::parameter(draw.normal(shape));
-        std::vector<double> expected = values(p.value());
-        std::vector<State> state(expected.size(), State{});
-        Optimizer optimizer({p}, options);
-        for (int t = 1; t <= 8; ++t) {
-          const Tensor gradient = draw.normal(shape);
-          const std::vector<double> g = values(gradient);
-          p.set_grad(gradient);
-          optimizer.step();
-          for (size_t i = 0; i < g.size(); ++i) step(expected[i], state[i], g[i], t);
-        }
-        CHECK(close(p.value(), expected, dtype == DType::f64 ? 1e-12 : 1e-5));
-      });
-}
-
 /// Kingma & Ba 2015, algorithm 1, for one number.
 auto algorithm_1(const optim::AdamOptions& o, bool decoupled = false) {
   return [=](double& p, State& state, double g, int t) {
@@ -48,38 +26,6 @@ auto algorithm_1(const optim::AdamOptions& o, bool decoupled = false) {
 }
 
 }  // namespace
-
-TEST_CASE("SGD: p -= lr (g + decay p)") {
-  compare<optim::SGD, optim::SGDOptions>({.lr = 0.3}, [](double& p, State&, double g, int) { p -= 0.3 * g; });
-  compare<optim::SGD, optim::SGDOptions>({.lr = 0.3, .weight_decay = 0.1},
-                                         [](double& p, State&, double g, int) { p -= 0.3 * (g + 0.1 * p); });
-}
-
-TEST_CASE("SGD with momentum: v = mu v + g + decay p; p -= lr v") {
-  compare<optim::SGD, optim::SGDOptions>({.lr = 0.1, .momentum = 0.9, .weight_decay = 0.05},
-                                         [](double& p, State& state, double g, int) {
-                                           state[0] = 0.9 * state[0] + g + 0.05 * p;
-                                           p -= 0.1 * state[0];
-                                         });
-}
-
-TEST_CASE("SGD by Nesterov: v = mu v + g + decay p; p -= lr (g + decay p + mu v)") {
-  compare<optim::SGD, optim::SGDOptions>({.lr = 0.1, .momentum = 0.8, .weight_decay = 0.05, .nesterov = true},
-                                         [](double& p, State& state, double g, int) {
-                                           const double d = g + 0.05 * p;
-                                           state[0] = 0.8 * state[0] + d;
-                                           p -= 0.1 * (d + 0.8 * state[0]);
-                                         });
-}
-
-TEST_CASE("Adam follows algorithm 1, with weight decay in the gradient; AdamW decays weights themselves") {
-  for (const optim::AdamOptions& options :
-       {optim::AdamOptions{}, optim::AdamOptions{.lr = 0.05, .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-3},
-        optim::AdamOptions{.lr = 0.05, .weight_decay = 0.2}})
-    compare<optim::Adam>(options, algorithm_1(options));
-  const optim::AdamOptions decays{.lr = 0.05, .weight_decay = 0.2};
-  compare<optim::AdamW>(decays, algorithm_1(decays, true));
-}
 
 TEST_CASE("each group of Adam, AdamW and SGD follows its own rule") {
   const auto steps = [](auto optimizer_of, const auto& rules) {

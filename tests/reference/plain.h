@@ -204,22 +204,18 @@ class Draw {
   /// Directed edges among all nodes but the last, some duplicate, without self-loops.
   Graph graph(int64_t nodes, int64_t edges, bool weighted = false) {
     const auto n = static_cast<int32_t>(nodes);
-    Tensor src = ints(edges, 0, n - 1), step = ints(edges, 1, n - 1);
+    const Tensor src = ints(edges, 0, n - 1), step = ints(edges, 1, n - 1);
     auto sources = src.to_vector<int32_t>(), targets = step.to_vector<int32_t>();
     for (size_t e = 0; e < sources.size(); ++e) targets[e] = (sources[e] + targets[e]) % (n - 1);
-    src_ = src;
-    dst_ = Tensor::from(targets, device_);
-    weight_ = weighted ? random_uniform({edges}, 0.25, 2.0, generator_, DType::f32, device_) : Tensor{};
-    return Graph::from_coo(nodes, src_, dst_, weight_);
+    const Tensor weight =
+        weighted ? random_uniform({edges}, 0.25, 2.0, generator_, DType::f32, device_) : Tensor{};
+    return Graph::from_coo(nodes, src, Tensor::from(targets, device_), weight);
   }
-  /// The last drawn graph as a dense GCN matrix, from its edge list.
-  Dense gcn(int64_t nodes) const { return gcn_of(nodes, src_, dst_, weight_); }
 
  private:
   Generator generator_;
   Device device_;
   DType dtype_;
-  Tensor src_, dst_, weight_;
 };
 
 /// f(draw, device) on every device, with the same numbers.
