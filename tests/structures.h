@@ -154,16 +154,4 @@ Numbers plain_spmm(const Structure& s, int64_t rows, const Tensor& w, const Tens
   return y;
 }
 
-/// ⟨y_i, x_j⟩ of each entry (i, j) and head.
-template <class Structure>
-Numbers plain_sddmm(const Structure& s, int64_t entries, const Tensor& y, const Tensor& x, size_t heads = 1) {
-  const Numbers Y = values(y), X = values(x);
-  const size_t columns = uz(x.size(1)), width = columns / heads;
-  Numbers dw(uz(entries) * heads);
-  s.each([&](size_t i, size_t j, size_t e) {
-    for (size_t f = 0; f < columns; ++f) dw[e * heads + f / width] += Y[i * columns + f] * X[j * columns + f];
-  });
-  return dw;
-}
-
 }  // namespace adj::test

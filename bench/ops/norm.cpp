@@ -124,15 +124,17 @@ Op l2_normalize_rows_backward() {
           }};
 }
 
-/// Of positive numbers, whose sums do not cancel.
+/// Of rows of positive and of negative numbers, whose sums do not cancel.
 Op sum_normalize_rows() {
   return {"sum_normalize_rows", sizes(true),
           [](Call& c) {
-            const auto positive = [&] {
-              const Tensor x = c.normal(c.shape());
-              return c.tensor(mapped(values(x), [](double v) { return std::abs(v) + 0.01; }), c.shape());
+            const auto of_one_sign = [&] {
+              Numbers x = values(c.normal(c.shape()));
+              for (size_t i = 0; i < x.size(); ++i)
+                x[i] = (std::abs(x[i]) + 0.01) * (i / uz(c.size[1]) % 2 == 0 ? 1.0 : -1.0);
+              return c.tensor(x, c.shape());
             };
-            kernels::sum_normalize_rows({.x = c.in("x", positive), .y = c.out("y").over("x")});
+            kernels::sum_normalize_rows({.x = c.in("x", of_one_sign), .y = c.out("y").over("x")});
           },
           [](Plain& p) {
             const auto width = uz(p.size(1));

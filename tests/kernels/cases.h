@@ -31,26 +31,6 @@ void on_devices_and_features(F f) {
   on_devices({DType::f32, DType::f64, DType::bf16}, f);
 }
 
-/// same_bits_on_any_threads() of the tensor y of this shape that f(y) writes.
-template <class F>
-bool writes_same_bits_on_any_threads(const Shape& shape, F f, Device device = {}) {
-  return same_bits_on_any_threads([&] {
-    Tensor y = Tensor::empty(shape, DType::f32, device);
-    f(y);
-    return y;
-  });
-}
-
-/// Checks the output y of kernel(x, y), and that y may be x.
-template <class F>
-void check_also_in_place(const Tensor& x, const Numbers& expected, double bound, F kernel) {
-  Tensor y = Tensor::full(x.shape(), NAN, x.dtype(), x.device()), both = x.clone();
-  kernel(x, y);
-  CHECK(close(y, expected, bound));
-  kernel(both, both);
-  CHECK(same_bits(both, y));
-}
-
 /// The numbers as a tensor.
 inline Tensor tensor_of(const Numbers& x, const Shape& shape, DType dtype, Device device) {
   return Tensor::from(x, shape).to(dtype).to(device);

@@ -162,19 +162,6 @@ TEST_CASE("large: updates of many tensors, of both dtypes, some at odd places") 
       });
 }
 
-TEST_CASE("large: an update without a parameter still counts the step") {
-  for (Device device : gpus()) {
-    Tensor step = Tensor::full({1}, 5, DType::i64, device);
-    const Tensor rate = Tensor::full({1}, 0.1, DType::f64, device);
-    std::vector<kernels::UpdateSlot> slots;
-    kernels::adam_update({.slots = slots, .rule = {}, .learning_rate = rate, .step = step});
-    CHECK(step.item() == 6);
-    Tensor norm = Tensor::full({1}, 3, DType::f64, device);
-    kernels::global_norm({.tensors = {}, .norm = norm});
-    CHECK(norm.item() == 0);
-  }
-}
-
 TEST_CASE("large: products, in every transpose form and from odd places") {
   for (Device device : gpus())
     for (const Product& p : in_all_forms({{2708, 1433, 16},

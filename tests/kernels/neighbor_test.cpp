@@ -27,7 +27,8 @@ std::vector<HostCsr> structures(Device device) {
           structure_of(40, 40, with_loop, device),
           random_structure({0, 0, 0}, 4, device),
           random_structure({}, 3, device),
-          random_structure({1, 1}, 1, device)};
+          random_structure({1, 1}, 1, device),
+          random_structure(lengths_at_boundaries(), 97, device)};
 }
 
 /// For each row and feature the entry of the largest (or smallest) term(entry, feature) by definition: of
@@ -246,7 +247,7 @@ TEST_CASE("neighbor_reduce gives one or several reductions in one pass, in any o
                                                 {Reduce::max, Reduce::mean}};
     for (const HostCsr& s : structures(device))
       for (int64_t width : kWidths) {
-        if (s.csr.rows == 300 && width > 256) continue;
+        if (s.csr.rows >= 300 && width > 256) continue;
         const Tensor x = random_tensor({s.csr.cols, width}, dtype, device);
         const Plain plain = reduce_plainly(s, values(x), width);
         for (const std::vector<Reduce>& reduce : sets) {
@@ -258,18 +259,6 @@ TEST_CASE("neighbor_reduce gives one or several reductions in one pass, in any o
             CHECK(close(r.mean, plain.results.at(Reduce::mean), dtype == DType::f64 ? 1e-11 : 2e-4));
         }
       }
-  });
-}
-
-TEST_CASE("neighbor_reduce for all row lengths at which the method may change") {
-  on_devices({DType::f32}, [](Device device, DType dtype) {
-    const HostCsr s = random_structure(lengths_at_boundaries(), 97, device);
-    for (int64_t width : {1, 16, 72, 130}) {
-      CAPTURE(width);
-      const Tensor x = random_tensor({97, width}, dtype, device);
-      const Plain plain = reduce_plainly(s, values(x), width);
-      check_reduced(reduced(s, x, kAll), kAll, plain, width, 2e-5);
-    }
   });
 }
 
@@ -348,7 +337,7 @@ TEST_CASE("neighbor_minmax_backward adds each gradient to its winner, by every m
     for (const HostCsr& s : structures(device)) {
       const Csr back = transposed(s);
       for (int64_t width : kWidths) {
-        if (s.csr.rows == 300 && width > 256) continue;
+        if (s.csr.rows >= 300 && width > 256) continue;
         CAPTURES(s.csr.rows, width);
         const Tensor x = random_tensor({s.csr.cols, width}, dtype, device);
         const Tensor winner = max_winner(s, x);

@@ -118,15 +118,6 @@ TEST_CASE("accumulators of spmm_coo do not overflow for numbers of any magnitude
   }
 }
 
-TEST_CASE("spmm_coo on views at any offset") {
-  for (Device device : devices()) {
-    const HostCoo list = random_list(30, 31, 200);
-    const Coo a = list.to(device);
-    const Tensor x = at_offset(1, random_tensor({31, 4}, DType::f32, device));
-    CHECK(close(multiplied(a, {}, x), plain_spmm(list, list.rows, {}, x), 2e-5));
-  }
-}
-
 TEST_CASE("float atomics, on request, give nearly the same sums") {
   on_devices({DType::f32, DType::bf16}, [](Device device, DType dtype) {
     for (const HostCoo& list : lists())
