@@ -41,6 +41,7 @@ TEST_CASE_FIXTURE(InFolder, "a loaded checkpoint equals the saved one to the bit
   saved.set("most", std::numeric_limits<int64_t>::max());
   saved.tensors["odd"] =
       Tensor::from(std::vector<float>{-0.0f, NAN, INFINITY, std::numeric_limits<float>::denorm_min()});
+  saved.tensors["narrow"] = random_tensor({5, 3}).to(DType::bf16);
   models::save_checkpoint(saved, path);
   const Checkpoint loaded = models::load_checkpoint(path, "train_test");
   CHECK(loaded.facts == saved.facts);

@@ -36,37 +36,32 @@ std::string refused(const models::ModelFamily& family, const ModelOptions& optio
 }  // namespace
 
 TEST_CASE("each option of models is read into its own field") {
-  const ModelOptions o = read({"model",         "hidden",       "layers",
-                               "dropout",       "norm",         "residual",
-                               "heads",         "output-heads", "attention-dropout",
-                               "aggr",          "train-eps",    "gate",
-                               "bits",          "bits-weights", "bits-activations",
-                               "scales",        "degree-quant", "degree-quant-least",
-                               "embedding",     "decoder",      "pool",
-                               "node-features", "walk-steps"},
-                              {{"model", "gatv2"},
-                               {"hidden", "11"},
-                               {"layers", "12"},
-                               {"dropout", "0.13"},
-                               {"norm", "layer"},
-                               {"residual", "true"},
-                               {"heads", "14"},
-                               {"output-heads", "15"},
-                               {"attention-dropout", "0.16"},
-                               {"aggr", "pool"},
-                               {"train-eps", "1"},
-                               {"gate", "false"},
-                               {"bits", "8,4"},
-                               {"bits-weights", "3"},
-                               {"bits-activations", "2"},
-                               {"scales", "running"},
-                               {"degree-quant", "0.17"},
-                               {"degree-quant-least", "0.18"},
-                               {"embedding", "21"},
-                               {"decoder", "mlp"},
-                               {"pool", "max"},
-                               {"node-features", "random-walk"},
-                               {"walk-steps", "22"}});
+  const Texts texts{{"model", "gatv2"},
+                    {"hidden", "11"},
+                    {"layers", "12"},
+                    {"dropout", "0.13"},
+                    {"norm", "layer"},
+                    {"residual", "true"},
+                    {"heads", "14"},
+                    {"output-heads", "15"},
+                    {"attention-dropout", "0.16"},
+                    {"aggr", "pool"},
+                    {"train-eps", "1"},
+                    {"gate", "false"},
+                    {"bits", "8,4"},
+                    {"bits-weights", "3"},
+                    {"bits-activations", "2"},
+                    {"scales", "running"},
+                    {"degree-quant", "0.17"},
+                    {"degree-quant-least", "0.18"},
+                    {"embedding", "21"},
+                    {"decoder", "mlp"},
+                    {"pool", "max"},
+                    {"node-features", "random-walk"},
+                    {"walk-steps", "22"}};
+  std::vector<std::string> names;
+  for (const auto& [name, text] : texts) names.push_back(name);
+  const ModelOptions o = read(names, texts);
   CHECK(o.model == "gatv2");
   CHECK(o.hidden == 11);
   CHECK(o.layers == 12);

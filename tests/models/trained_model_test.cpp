@@ -216,16 +216,6 @@ TEST_CASE_FIXTURE(InFolder, "a model of graphs predicts in batches as for each g
     CHECK_ERROR_HAS((void)loaded.predict(graph, input),
                     "a model of graphs (pass their offsets), not of nodes");
   }
-  // Node 3 has four in-edges.
-  CHECK_ERROR((void)models::node_features(models::NodeFeatures::one_hot_degree, graph, 4),
-              "a node with 4 in-edges, expected 3 at most, as in the training");
-  CHECK(models::node_features(models::NodeFeatures::one_hot_degree, graph, 0).cols() == 5);
-  CHECK_ERROR((void)models::node_features(models::NodeFeatures::file, graph),
-              "node features: expected those of a graph, got 'file'");
-  CHECK(models::node_features(
-            models::NodeFeatures::one_hot_degree,
-            Graph::from_coo(0, Tensor::from(std::vector<int32_t>{}), Tensor::from(std::vector<int32_t>{})))
-            .rows() == 0);
 }
 
 TEST_CASE_FIXTURE(InFolder,

@@ -240,6 +240,21 @@ struct Program {
   }
 };
 
+/// Checks that all numbers but ROC-AUC are the same.
+inline void check_same(const TrainingRecord& a, const TrainingRecord& b) {
+  const auto epoch = [](const EpochRecord& r) {
+    return std::tie(r.run, r.epoch, r.train_loss, r.val_loss, r.val_metric);
+  };
+  const auto result = [](const RunResult& r) {
+    return std::tie(r.train_loss, r.val_metric, r.test_metric, r.best_epoch, r.test_loss, r.val_loss,
+                    r.epochs_run, r.reported);
+  };
+  REQUIRE(a.history.size() == b.history.size());
+  REQUIRE(a.results.size() == b.results.size());
+  for (size_t i = 0; i < a.history.size(); ++i) CHECK(epoch(a.history[i]) == epoch(b.history[i]));
+  for (size_t i = 0; i < a.results.size(); ++i) CHECK(result(a.results[i]) == result(b.results[i]));
+}
+
 /// The loss of logits or standardised predictions over `index`, by a plain loop: cross-entropy of one class,
 /// else the mean over all known labels of binary cross-entropies or squared errors.
 inline double plain_loss(Labels labels, const Tensor& out, const Tensor& y, const Tensor& index,

@@ -266,11 +266,8 @@ TEST_CASE("node features of graphs are the file's, constant, or degrees in as ma
     trained.num_features = columns;
     set_node_features(data, "f", trained);
     CHECK(data.num_features() == (columns == 0 ? 9 : 12));  // stars of nine nodes: in-degrees to 8
-    const Dense x(data.x.to_dense());
-    const Numbers degree = values(data.graph.in_degrees());
-    for (int64_t i = 0; i < x.rows; ++i)
-      for (int64_t j = 0; j < x.cols; ++j)
-        CHECK(x(i, j) == (static_cast<double>(j) == degree[uz(i)] ? 1.0 : 0.0));
+    const auto one_hot = models::node_features(models::NodeFeatures::one_hot_degree, data.graph, columns);
+    CHECK(same_bits(data.x.to_dense(), one_hot.to_dense()));
   }
   ModelDescription trained;
   trained.options.node_features = models::NodeFeatures::one_hot_degree;

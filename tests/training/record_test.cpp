@@ -54,21 +54,8 @@ TEST_CASE_FIXTURE(InFolder, "a record is written to a checkpoint and read back, 
     CHECK(checkpoint.tensors.at("history").shape() == Shape{10 + 13 + 16, 5});
     CHECK(checkpoint.tensors.at("results").shape() == Shape{2, 6});
     const TrainingRecord read = TrainingRecord::read(checkpoint, accuracy(), reported, 2, 16);
-    REQUIRE(read.history.size() == record.history.size());
-    for (size_t i = 0; i < read.history.size(); ++i) {
-      const EpochRecord &a = read.history[i], &b = record.history[i];
-      CHECK(std::tie(a.run, a.epoch, a.train_loss, a.val_loss, a.val_metric) ==
-            std::tie(b.run, b.epoch, b.train_loss, b.val_loss, b.val_metric));
-    }
-    REQUIRE(read.results.size() == 2);
-    for (size_t i = 0; i < 2; ++i) {
-      const RunResult &a = read.results[i], &b = record.results[i];
-      CHECK(std::tie(a.train_loss, a.val_metric, a.test_metric, a.best_epoch, a.test_loss, a.val_loss,
-                     a.epochs_run, a.reported) == std::tie(b.train_loss, b.val_metric, b.test_metric,
-                                                           b.best_epoch, b.test_loss, b.val_loss,
-                                                           b.epochs_run, b.reported));
-      CHECK(std::isnan(a.test_auc));
-    }
+    check_same(read, record);
+    for (const RunResult& result : read.results) CHECK(std::isnan(result.test_auc));
   }
 }
 

@@ -46,22 +46,6 @@ int64_t epoch_in(const std::string& path) {
   return std::filesystem::exists(path) ? models::load_checkpoint(path, "train_gcn").integer("epoch") : 0;
 }
 
-void check_same(const TrainingRecord& a, const TrainingRecord& b) {
-  REQUIRE(a.history.size() == b.history.size());
-  REQUIRE(a.results.size() == b.results.size());
-  for (size_t i = 0; i < a.history.size(); ++i) {
-    const EpochRecord &x = a.history[i], &y = b.history[i];
-    CHECK(std::tie(x.run, x.epoch, x.train_loss, x.val_loss, x.val_metric) ==
-          std::tie(y.run, y.epoch, y.train_loss, y.val_loss, y.val_metric));
-  }
-  for (size_t i = 0; i < a.results.size(); ++i) {
-    const RunResult &x = a.results[i], &y = b.results[i];
-    CHECK(std::tie(x.train_loss, x.val_metric, x.test_metric, x.best_epoch, x.test_loss, x.val_loss,
-                   x.epochs_run) == std::tie(y.train_loss, y.val_metric, y.test_metric, y.best_epoch,
-                                             y.test_loss, y.val_loss, y.epochs_run));
-  }
-}
-
 const std::vector<ScriptedEpoch> kFalling{{1, 1, 20, 1}, {1, 1, 19, 2}, {1, 1, 18, 3}, {1, 1, 17, 4},
                                           {1, 1, 16, 5}, {1, 1, 15, 6}, {1, 1, 14, 7}, {1, 1, 13, 8},
                                           {1, 1, 12, 9}, {1, 1, 11, 0}};

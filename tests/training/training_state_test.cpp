@@ -264,15 +264,6 @@ TEST_CASE("the first tensor that is not finite is named") {
   }
 }
 
-TEST_CASE_FIXTURE(InFolder, "bfloat16 is saved in a checkpoint and loaded") {
-  models::Checkpoint checkpoint;
-  checkpoint.program = "state_test";
-  checkpoint.tensors["w"] = random_tensor({5, 3}).to(DType::bf16);
-  models::save_checkpoint(checkpoint, folder.file("c.h5"));
-  const models::Checkpoint loaded = models::load_checkpoint(folder.file("c.h5"), "state_test");
-  CHECK(same_bits(loaded.tensors.at("w"), checkpoint.tensors.at("w")));
-}
-
 TEST_CASE_FIXTURE(InFolder, "two parts or facts of the same name are refused") {
   Training t(citations(), folder, "t");
   CHECK(mentions(error_of([&] { t.state.add("sgd", t.sgd); }), "'sgd'"));
