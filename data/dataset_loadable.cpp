@@ -1,8 +1,8 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/dataset_reader.h>
 #include <adjoint/data/detail/declared_counts.h>
+#include <adjoint/data/detail/item_paths.h>
 #include <adjoint/data/detail/labels.h>
-#include <adjoint/data/detail/loadable.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/detail/shape_text.h>
 

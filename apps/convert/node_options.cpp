@@ -3,7 +3,7 @@
 #include "../common/command_line.h"
 #include "like_file.h"
 #include <adjoint/core/error.h>
-#include <adjoint/data/import/column_choice.h>
+#include <adjoint/data/import/node_files.h>
 
 namespace po = boost::program_options;
 

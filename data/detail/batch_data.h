@@ -3,10 +3,13 @@
 #include <adjoint/data/dataset.h>
 #include <adjoint/data/loader/feature_store.h>
 #include <adjoint/data/loader/loader.h>
+#include <adjoint/data/loader/subgraph_batch.h>
 #include <adjoint/graph/block.h>
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 // Node (or graph) data of loaders, gathered for batches. Errors begin with the loader's name.
 
@@ -40,5 +43,30 @@ void check_sampled_for(std::string_view loader, Device home, Device device);
 /// Builds the derived structures that the options request.
 void derive(const LoaderOptions& options, const Graph& graph);
 void derive(const LoaderOptions& options, const std::vector<Block>& blocks);
+
+/// Extracts subgraph batches for a loader, whose name is the prefix of errors. Thread-safe.
+class SubgraphBatches {
+ public:
+  /// `labels`: [N] or [N,T] by node, optional. `seeds`: int32 or int64 [S], in range, distinct. `counts`:
+  /// float32 [N] on the CPU, seed weights by node, optional. Throws otherwise, naming the place.
+  SubgraphBatches(std::string loader, const Graph& graph, std::shared_ptr<const FeatureStore> x,
+                  const Tensor& labels, const Tensor& seeds, LoaderOptions options,
+                  const Tensor& counts = {});
+
+  /// The whole graph, on the CPU.
+  const Graph& graph() const { return graph_; }
+  Device device() const { return device_; }
+  /// The batch of `nodes`, int32 [K] on the CPU, in any order; its edges are those of `whole`.
+  SubgraphBatch make(const Graph& whole, const Tensor& nodes) const;
+
+ private:
+  std::string loader_;
+  Graph graph_;
+  std::shared_ptr<const FeatureStore> x_;
+  Tensor labels_, counts_;
+  std::vector<bool> is_seed_;  // by node
+  Device device_;
+  LoaderOptions options_;
+};
 
 }  // namespace adj::detail

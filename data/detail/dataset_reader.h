@@ -20,9 +20,9 @@ std::string read_dataset_name(const H5Reader& file);
 /// Takes labels and splits of edges from the order of the list that the graph was made from to edge numbers.
 void number_edges(Dataset& data);
 
-/// Reads a file of the schema in parts, each with its own source file: data/dataset_header.cpp, _structure,
-/// _features, _labels, _nodes and _splits. A part throws at the first problem; or, with a list for problems,
-/// records it and continues with what is valid in the earlier parts.
+/// Reads a file of the schema in parts: header, graphs and edges (data/dataset_graph.cpp), then what nodes,
+/// edges or graphs have (data/dataset_items.cpp). A part throws at the first problem; or, with a list for
+/// problems, records it and continues with what is valid in the earlier parts.
 class DatasetReader {
  public:
   explicit DatasetReader(const H5Reader& file, std::vector<std::string>* problems = nullptr,

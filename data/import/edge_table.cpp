@@ -3,7 +3,7 @@
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/import/detail/column_contents.h>
 #include <adjoint/data/import/detail/edge_table.h>
-#include <adjoint/data/import/detail/item_times.h>
+#include <adjoint/data/import/detail/table_rows.h>
 #include <adjoint/data/import/imported_edges.h>
 #include <adjoint/data/import/split_table.h>
 

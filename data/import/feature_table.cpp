@@ -2,8 +2,8 @@
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/import/detail/column_contents.h>
 #include <adjoint/data/import/detail/column_numbers.h>
-#include <adjoint/data/import/detail/feature_table.h>
 #include <adjoint/data/import/detail/field_encoding.h>
+#include <adjoint/data/import/detail/node_rows.h>
 
 #include <algorithm>
 #include <cmath>

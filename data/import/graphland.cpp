@@ -3,8 +3,7 @@
 #include <adjoint/data/detail/declared_counts.h>
 #include <adjoint/data/import/detail/column_numbers.h>
 #include <adjoint/data/import/detail/edge_rows.h>
-#include <adjoint/data/import/detail/graphland_info.h>
-#include <adjoint/data/import/detail/graphland_table.h>
+#include <adjoint/data/import/detail/graphland_files.h>
 #include <adjoint/data/import/graphland.h>
 #include <adjoint/data/import/growing_rows.h>
 #include <adjoint/data/import/number_rows.h>

@@ -4,7 +4,7 @@
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/data/import/detail/edge_matrix.h>
 #include <adjoint/data/import/detail/mat_file.h>
-#include <adjoint/data/import/detail/npy_values.h>
+#include <adjoint/data/import/detail/npy_array.h>
 #include <adjoint/data/import/detail/npz_fields.h>
 
 #include <algorithm>

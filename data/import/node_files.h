@@ -18,6 +18,10 @@ struct ColumnChoice {
   int64_t columns = 1;  ///< of hash and text; of set 1: one for each item
 };
 
+/// "zip=hash:64": the type of a column, with a number of columns for hash, text and set. Throws DataError
+/// beginning with `place` for anything else.
+ColumnChoice column_choice(const std::string& text, const std::string& place);
+
 /// The encoder of another file, for a later table of the same kind.
 struct LikeFile {
   std::string path;  ///< for messages

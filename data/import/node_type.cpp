@@ -1,7 +1,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/names.h>
-#include <adjoint/data/import/detail/item_times.h>
 #include <adjoint/data/import/detail/node_type.h>
+#include <adjoint/data/import/detail/table_rows.h>
 #include <adjoint/data/import/split_table.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include <adjoint/core/progress.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/shape_text.h>
-#include <adjoint/data/import/detail/npy_values.h>
+#include <adjoint/data/import/detail/npy_array.h>
 #include <adjoint/data/import/detail/npz_archive.h>
 #include <adjoint/data/import/npz.h>
 

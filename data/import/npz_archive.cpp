@@ -1,5 +1,5 @@
 #include <adjoint/core/text.h>
-#include <adjoint/data/import/detail/npy_header.h>
+#include <adjoint/data/import/detail/npy_array.h>
 #include <adjoint/data/import/detail/npz_archive.h>
 
 #include <algorithm>

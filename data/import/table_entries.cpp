@@ -1,5 +1,5 @@
 #include <adjoint/core/text.h>
-#include <adjoint/data/import/column_choice.h>
+#include <adjoint/data/import/node_files.h>
 #include <adjoint/data/import/typed_tables.h>
 
 #include <algorithm>

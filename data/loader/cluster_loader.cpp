@@ -1,4 +1,4 @@
-#include <adjoint/data/detail/subgraph_batches.h>
+#include <adjoint/data/detail/batch_data.h>
 #include <adjoint/data/loader/cluster_loader.h>
 #include <adjoint/graph/order/partition.h>
 

@@ -1,5 +1,5 @@
 #include <adjoint/core/parallel.h>
-#include <adjoint/data/detail/subgraph_batches.h>
+#include <adjoint/data/detail/batch_data.h>
 #include <adjoint/data/loader/saint_loader.h>
 
 namespace adj {

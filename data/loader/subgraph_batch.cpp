@@ -1,5 +1,5 @@
 #include <adjoint/core/detail/carrier.h>
-#include <adjoint/data/detail/subgraph_batches.h>
+#include <adjoint/data/detail/batch_data.h>
 #include <adjoint/graph/subgraph.h>
 
 namespace adj {

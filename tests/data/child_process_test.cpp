@@ -1,5 +1,4 @@
 #include "../support.h"
-#include <adjoint/data/detail/child_process.h>
 #include <adjoint/data/detail/hdf5_process.h>
 
 #include <csignal>

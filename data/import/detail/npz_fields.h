@@ -60,11 +60,7 @@ void set_masks(Dataset& data, const NpzReader& z, std::array<std::string_view, 3
 /// The file name without folder and extension.
 std::string stem(const NpzReader& z);
 
-// The layouts of import_npz(), one file each.
-
-Dataset read_heterophilous(const NpzReader& z);
-Dataset read_gnn_benchmark(const NpzReader& z);
-Dataset read_reddit(const NpzReader& z);
+/// The layout with PyG's names of import_npz().
 Dataset read_plain(const NpzReader& z);
 
 }  // namespace adj::npz
