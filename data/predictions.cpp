@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace adj {
 
@@ -111,72 +112,96 @@ std::vector<int32_t> original_numbers(const Dataset& data, std::vector<int32_t> 
 
 /// For Column::of_numbers.
 template <class T>
-auto reader(const std::vector<T>& values) {
-  return [numbers = values.data()](int64_t row) { return numbers[row]; };
+auto reader(const T* values) {
+  return [values](int64_t row) { return values[row]; };
 }
 
 bool is_npy(const std::string& path) { return path.ends_with(".npy"); }
 bool is_hdf5(const std::string& path) { return path.ends_with(".h5"); }
 
-void describe(H5Writer& file, const std::string& program, const Dataset& data, std::string_view task) {
-  file.attribute("", "format", std::string("adjoint.prediction"));
-  file.attribute("", "version", int64_t{1});
-  file.attribute("", "program", program);
-  file.attribute("", "dataset", data.name);
-  file.attribute("", "task", std::string(task));
-}
-
 /// "probability_Theory", or "probability_3".
-std::string titled(const std::string& what, const Predictions& p, size_t column) {
-  return what + "_" + (p.class_names.empty() ? std::to_string(column) : p.class_names[column]);
+std::string titled(const std::string& what, const Predictions& p, int64_t column) {
+  return what + "_" +
+         (p.class_names.empty() ? std::to_string(column) : p.class_names[static_cast<size_t>(column)]);
 }
 
-template <class T>
-void add_columns(std::vector<Column>& columns, const std::string& what, const Predictions& p,
-                 const Tensor& values) {
-  const int64_t width = values.size(1);
-  const bool alone = what == "prediction" && width == 1 && p.class_names.empty();
-  for (int64_t k = 0; k < width; ++k)
-    columns.push_back(Column::of_numbers(
-        alone ? what : titled(what, p, static_cast<size_t>(k)),
-        [column = values.data<T>() + k, width](int64_t row) { return column[row * width]; }));
-}
+/// A file of predictions: the datasets of HDF5, or the columns of a table.
+struct Sheet {
+  int64_t rows = 0;
+  std::vector<std::pair<std::string, Tensor>> datasets = {};
+  std::vector<Column> columns = {};
 
-/// Names and chosen numbers of the rows.
-void write_rows(H5Writer& file, const Dataset& data, const Rows& rows, bool of_graphs) {
-  if (!rows.number.empty())
-    file.write(of_graphs ? "graphs/number" : "nodes/number", Tensor::from(rows.number));
-  RowNames(data, rows, of_graphs).write(file);
-}
-/// A table of `count` rows, led by their names.
-void write_rows(const std::string& path, const Dataset& data, const Rows& rows, bool of_graphs,
-                std::vector<Column> columns, int64_t count, bool escape_formulas) {
-  const RowNames names(data, rows, of_graphs);
-  columns.insert(columns.begin(), names.column(rows));
-  detail::write_table(path, columns, count, escape_formulas);
-}
-
-/// Columns of predictions, in row order.
-std::vector<Column> columns_of(const Predictions& p) {
-  std::vector<Column> columns;
-  if (has_targets(p.task)) {
-    add_columns<float>(columns, "prediction", p, p.prediction);
-    return columns;
+  /// Numbers of T [rows, *], whose column k is called title(k) in a table.
+  template <class T, class Title>
+  void add(const std::string& path, const Tensor& values, Title title) {
+    datasets.emplace_back(path, values);
+    for (int64_t k = 0; k < values.size(1); ++k)
+      columns.push_back(Column::of_numbers(title(k), [column = values.data<T>() + k, width = values.size(1)](
+                                                         int64_t row) { return column[row * width]; }));
   }
-  if (p.task == Task::node_multilabel) {
-    add_columns<uint8_t>(columns, "label", p, p.prediction);
-  } else {
-    const int32_t* found = p.prediction.data<int32_t>();
-    columns.push_back(p.class_names.empty()
-                          ? Column::of_numbers("class", [=](int64_t row) { return found[row]; })
-                          : Column::of_texts("class", [&p, found](int64_t row) {
-                              return std::string_view(p.class_names[static_cast<size_t>(found[row])]);
-                            }));
+  /// A number for each row.
+  template <class T>
+  void add(const std::string& path, const std::string& title, const std::vector<T>& values) {
+    const Tensor& numbers = datasets.emplace_back(path, Tensor::from(values)).second;
+    columns.push_back(Column::of_numbers(title, reader(numbers.data<T>())));
   }
-  add_columns<float>(columns, "probability", p, p.probability);
-  add_columns<float>(columns, "score", p, p.score);
-  return columns;
-}
+  /// Nodes at the ends of edges or pairs.
+  void add_ends(const std::string& group, const std::vector<int32_t>& src, const std::vector<int32_t>& dst,
+                const RowNames& names) {
+    rows = std::ssize(src);
+    for (const auto& [path, title, nodes] : {std::tuple("/src", "source", &src), {"/dst", "target", &dst}}) {
+      const Tensor& numbers = datasets.emplace_back(group + path, Tensor::from(*nodes)).second;
+      columns.push_back(names.column(title, reader(numbers.data<int32_t>())));
+    }
+  }
+  /// Names, or numbers, of the rows.
+  void add_rows(const Rows& numbers, const RowNames& names) {
+    if (!numbers.number.empty()) datasets.emplace_back(names.group + "/number", Tensor::from(numbers.number));
+    columns.push_back(names.column(numbers));
+  }
+  void add(const Predictions& p) {
+    const std::string group(word_for_split_items(p.task));
+    const auto add_columns = [&]<class T>(const std::string& what, const std::string& title,
+                                          const Tensor& values) {
+      add<T>(group + "/" + what, values, [&](int64_t k) { return titled(title, p, k); });
+    };
+    if (has_targets(p.task)) {
+      const bool alone = p.prediction.size(1) == 1 && p.class_names.empty();
+      add<float>(group + "/prediction", p.prediction,
+                 [&](int64_t k) { return alone ? "prediction" : titled("prediction", p, k); });
+    } else if (p.task == Task::node_multilabel) {
+      add_columns.template operator()<uint8_t>("prediction", "label", p.prediction);
+    } else {
+      datasets.emplace_back(group + "/prediction", p.prediction);
+      const int32_t* found = p.prediction.data<int32_t>();
+      columns.push_back(p.class_names.empty()
+                            ? Column::of_numbers("class", [=](int64_t row) { return found[row]; })
+                            : Column::of_texts("class", [&p, found](int64_t row) {
+                                return std::string_view(p.class_names[static_cast<size_t>(found[row])]);
+                              }));
+    }
+    for (const auto& [what, values] : {std::pair("probability", &p.probability), {"score", &p.score}})
+      if (*values) add_columns.template operator()<float>(what, what, *values);
+    if (p.class_names.empty()) return;
+    const auto [bytes, offsets] = detail::packed(p.class_names);
+    datasets.emplace_back(detail::class_names_path(p.task), bytes);
+    datasets.emplace_back(detail::class_names_path(p.task) + "_offsets", offsets);
+  }
+
+  void write(const std::string& path, const std::string& program, const Dataset& data, std::string_view task,
+             const RowNames& names, bool escape_formulas) const {
+    if (!is_hdf5(path)) return detail::write_table(path, columns, rows, escape_formulas);
+    H5Writer file(path);
+    file.attribute("", "format", std::string("adjoint.prediction"));
+    file.attribute("", "version", int64_t{1});
+    file.attribute("", "program", program);
+    file.attribute("", "dataset", data.name);
+    file.attribute("", "task", std::string(task));
+    for (const auto& [place, values] : datasets) file.write(place, values);
+    names.write(file);
+    file.commit();
+  }
+};
 
 }  // namespace
 
@@ -222,36 +247,17 @@ void write_predictions(const std::string& path, const std::string& program, cons
   const Rows rows = of_edges ? Rows::of_edges(data) : Rows(data, chosen, of_graphs);
   Predictions p = predictions;
   for (Tensor* values : {&p.prediction, &p.probability, &p.score}) *values = rows.select(*values);
-  std::vector<int32_t> src, dst;  // of edges
+  const RowNames names = of_edges ? RowNames(data) : RowNames(data, rows, of_graphs);
+  Sheet sheet{p.prediction.size(0)};
   if (of_edges) {
     const EdgeIndex ends = data.graph.edge_index();
-    src = original_numbers(data, rows.select(ends.src).to_vector<int32_t>());
-    dst = original_numbers(data, rows.select(ends.dst).to_vector<int32_t>());
-  }
-  if (!is_hdf5(path) && of_edges) {
-    const RowNames names(data);
-    std::vector<Column> columns = columns_of(p);
-    columns.insert(columns.begin(),
-                   {names.column("source", reader(src)), names.column("target", reader(dst))});
-    return detail::write_table(path, columns, std::ssize(src), escape_formulas);
-  }
-  if (!is_hdf5(path))
-    return write_rows(path, data, rows, of_graphs, columns_of(p), p.prediction.size(0), escape_formulas);
-  H5Writer file(path);
-  describe(file, program, data, name_of(p.task));
-  const std::string group(word_for_split_items(p.task));
-  file.write(group + "/prediction", p.prediction);
-  for (const auto& [name, values] : {std::pair("/probability", &p.probability), {"/score", &p.score}})
-    if (*values) file.write(group + name, *values);
-  if (!p.class_names.empty()) detail::write_names(file, detail::class_names_path(p.task), p.class_names);
-  if (of_edges) {
-    file.write("edges/src", Tensor::from(src));
-    file.write("edges/dst", Tensor::from(dst));
-    RowNames(data).write(file);
+    sheet.add_ends("edges", original_numbers(data, rows.select(ends.src).to_vector<int32_t>()),
+                   original_numbers(data, rows.select(ends.dst).to_vector<int32_t>()), names);
   } else {
-    write_rows(file, data, rows, of_graphs);
+    sheet.add_rows(rows, names);
   }
-  file.commit();
+  sheet.add(p);
+  sheet.write(path, program, data, name_of(p.task), names, escape_formulas);
 }
 
 void write_embeddings(const std::string& path, const std::string& program, const Dataset& data,
@@ -259,8 +265,8 @@ void write_embeddings(const std::string& path, const std::string& program, const
   expect_predictions_path("embeddings", path);
   const Rows rows(data, chosen, of_graphs);
   const Tensor values = rows.select(embeddings);
+  const RowNames names(data, rows, of_graphs);
   if (is_npy(path)) {
-    const RowNames names(data, rows, of_graphs);
     std::vector<int64_t> numbers;
     std::vector<std::string_view> texts;
     for (int64_t row = 0; row < values.size(0); ++row) {
@@ -271,74 +277,38 @@ void write_embeddings(const std::string& path, const std::string& program, const
     }
     return detail::write_npy_records(path, names.word, numbers, texts, "embedding", values);
   }
-  if (!is_hdf5(path)) {
-    std::vector<Column> columns;
-    for (int64_t k = 0; k < values.size(1); ++k)
-      columns.push_back(Column::of_numbers(fmt::format("embedding_{}", k),
-                                           [column = values.data<float>() + k, width = values.size(1)](
-                                               int64_t row) { return column[row * width]; }));
-    return write_rows(path, data, rows, of_graphs, std::move(columns), values.size(0), escape_formulas);
-  }
-  H5Writer file(path);
-  describe(file, program, data, "embedding");
-  file.write(of_graphs ? "graphs/embedding" : "nodes/embedding", values);
-  write_rows(file, data, rows, of_graphs);
-  file.commit();
+  Sheet sheet{values.size(0)};
+  sheet.add_rows(rows, names);
+  sheet.add<float>(names.group + "/embedding", values,
+                   [](int64_t k) { return fmt::format("embedding_{}", k); });
+  sheet.write(path, program, data, "embedding", names, escape_formulas);
 }
 
 void write_attention(const std::string& path, const std::string& program, const Dataset& data,
                      const AttentionWeights& attention, bool escape_formulas) {
   expect_predictions_path("attention", path);
-  const auto src = original_numbers(data, attention.edges.src.to_vector<int32_t>()),
-             dst = original_numbers(data, attention.edges.dst.to_vector<int32_t>());
   const RowNames names(data);
-  if (is_hdf5(path)) {
-    H5Writer file(path);
-    describe(file, program, data, "attention");
-    file.write("edges/src", Tensor::from(src));
-    file.write("edges/dst", Tensor::from(dst));
-    for (size_t l = 0; l < attention.layers.size(); ++l)
-      file.write(fmt::format("edges/layer_{}", l + 1), attention.layers[l]);
-    names.write(file);
-    return file.commit();
-  }
-  std::vector<Column> columns{names.column("source", reader(src)), names.column("target", reader(dst))};
-  for (size_t l = 0; l < attention.layers.size(); ++l) {
-    const Tensor& weight = attention.layers[l];
-    for (int64_t head = 0; head < weight.size(1); ++head)
-      columns.push_back(Column::of_numbers(fmt::format("layer_{}_head_{}", l + 1, head + 1),
-                                           [column = weight.data<float>() + head, heads = weight.size(1)](
-                                               int64_t row) { return column[row * heads]; }));
-  }
-  detail::write_table(path, columns, std::ssize(src), escape_formulas);
+  Sheet sheet;
+  sheet.add_ends("edges", original_numbers(data, attention.edges.src.to_vector<int32_t>()),
+                 original_numbers(data, attention.edges.dst.to_vector<int32_t>()), names);
+  for (size_t l = 0; l < attention.layers.size(); ++l)
+    sheet.add<float>(fmt::format("edges/layer_{}", l + 1), attention.layers[l],
+                     [&](int64_t head) { return fmt::format("layer_{}_head_{}", l + 1, head + 1); });
+  sheet.write(path, program, data, "attention", names, escape_formulas);
 }
 
 void write_predictions(const std::string& path, const std::string& program, const Dataset& data,
                        const LinkPredictions& links, bool escape_formulas) {
   expect_predictions_path("predict", path);
-  LinkPredictions l = links;
-  for (std::vector<int32_t>* ends : {&l.src, &l.dst}) *ends = original_numbers(data, std::move(*ends));
   const RowNames names(data);
+  Sheet sheet;
+  sheet.add_ends("pairs", original_numbers(data, links.src), original_numbers(data, links.dst), names);
   std::vector<float> probability;
-  for (const float score : l.score) probability.push_back(sigmoid(score));
-  if (is_hdf5(path)) {
-    H5Writer file(path);
-    describe(file, program, data, "link");
-    file.write("pairs/src", Tensor::from(l.src));
-    file.write("pairs/dst", Tensor::from(l.dst));
-    file.write("pairs/score", Tensor::from(l.score));
-    if (l.label.empty())
-      file.write("pairs/probability", Tensor::from(probability));
-    else
-      file.write("pairs/label", Tensor::from(l.label));
-    names.write(file);
-    return file.commit();
-  }
-  std::vector<Column> columns{names.column("source", reader(l.src)), names.column("target", reader(l.dst))};
-  if (l.label.empty()) columns.push_back(Column::of_numbers("probability", reader(probability)));
-  columns.push_back(Column::of_numbers("score", reader(l.score)));
-  if (!l.label.empty()) columns.push_back(Column::of_numbers("label", reader(l.label)));
-  detail::write_table(path, columns, std::ssize(l.src), escape_formulas);
+  for (const float score : links.score) probability.push_back(sigmoid(score));
+  if (links.label.empty()) sheet.add("pairs/probability", "probability", probability);
+  sheet.add("pairs/score", "score", links.score);
+  if (!links.label.empty()) sheet.add("pairs/label", "label", links.label);
+  sheet.write(path, program, data, "link", names, escape_formulas);
 }
 
 }  // namespace adj

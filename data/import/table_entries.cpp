@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
+#include <utility>
 
 #include <fmt/ranges.h>
 
@@ -21,102 +21,82 @@ const std::string& single(const Values& values, const std::string& place) {
 }
 
 template <class E>
-E choice(const Values& values, std::initializer_list<std::pair<const char*, E>> known,
-         const std::string& place) {
+using Words = std::vector<std::pair<std::string, E>>;
+
+template <class E>
+E choice(const Values& values, const Words<E>& known, const std::string& place) {
   const std::string& text = single(values, place);
   Values names;
   for (const auto& [name, value] : known) {
     if (text == name) return value;
-    names.emplace_back(name);
+    names.push_back(name);
   }
   data_fail("{} {}: expected {}", place, excerpt(text), fmt::join(names, ", "));
 }
 
+/// The entries of a table: their names, and what sets each.
 template <class Table>
-struct Entry {
-  using Set = std::function<void(Table&, const Values&, const std::string& place)>;
-  const char* name;
-  Set set;
-};
+using Entries =
+    std::vector<std::pair<const char*, std::function<void(Table&, const Values&, const std::string& place)>>>;
 
-template <class Table, class Part>
-typename Entry<Table>::Set text_of_part(std::string Part::*member) {
-  return [member](Table& table, const Values& values, const std::string& place) {
-    table.*member = single(values, place);
+// Entries that set a member: of a table, or what a function gives.
+
+template <class Member>
+auto text(Member member) {
+  return [member](auto& table, const Values& values, const std::string& place) {
+    std::invoke(member, table) = single(values, place);
+  };
+}
+template <class Member>
+auto list(Member member) {
+  return [member](auto& table, const Values& values, const std::string&) {
+    std::invoke(member, table) = values;
+  };
+}
+template <class E, class Member>
+auto word(Member member, Words<E> known) {
+  return [member, known](auto& table, const Values& values, const std::string& place) {
+    std::invoke(member, table) = choice(values, known, place);
   };
 }
 
+/// `item`: "node" or "edge".
 template <class Table>
-void add_common(std::vector<Entry<Table>>& entries, const std::string& node_or_edge) {
-  entries.push_back({"file", text_of_part<Table, ItemColumns>(&ItemColumns::path)});
-  entries.push_back({"label", text_of_part<Table, ItemColumns>(&ItemColumns::label)});
-  entries.push_back({"split-column", text_of_part<Table, ItemColumns>(&ItemColumns::split)});
-  entries.push_back({"time", text_of_part<Table, ItemColumns>(&ItemColumns::time)});
-  entries.push_back({"graph", text_of_part<Table, ItemColumns>(&ItemColumns::graph)});
-  entries.push_back({"task", [node_or_edge](Table& table, const Values& values, const std::string& place) {
-                       const std::string classes = node_or_edge + "_class",
-                                         labels = node_or_edge + "_multilabel",
-                                         numbers = node_or_edge + "_regression";
-                       table.task = choice<Task>(values,
-                                                 {{classes.c_str(), Task::node_class},
-                                                  {labels.c_str(), Task::node_multilabel},
-                                                  {numbers.c_str(), Task::node_regression}},
-                                                 place);
-                     }});
-  entries.push_back({"missing-labels", [](Table& table, const Values& values, const std::string&) {
-                       table.missing_labels = values;
-                     }});
-  entries.push_back({"types", [](Table& table, const Values& values, const std::string& place) {
-                       for (const std::string& text : values)
-                         table.types.push_back(column_choice(text, place));
-                     }});
-  entries.push_back(
-      {"impute", [](Table& table, const Values& values, const std::string& place) {
-         table.impute = choice<Imputation>(
-             values, {{"mean", Imputation::mean}, {"median", Imputation::median}, {"zero", Imputation::zero}},
-             place);
-       }});
-  entries.push_back({"separator", [](Table& table, const Values& values, const std::string& place) {
-                       table.text.separator = Separator::parse(single(values, place));
-                       if (!table.text.separator)
-                         data_fail("{}: expected 1 to {} bytes, without quotes and line ends", place,
-                                   Separator::kLongest);
-                     }});
-  entries.push_back({"decimal", [](Table& table, const Values& values, const std::string& place) {
-                       table.text.decimal = choice<Decimal>(
-                           values, {{"point", Decimal::point}, {"comma", Decimal::comma}}, place);
-                     }});
-  entries.push_back({"encoding", [](Table& table, const Values& values, const std::string& place) {
-                       if (!is_encoding(single(values, place)))
-                         data_fail("{}: iconv knows no \"{}\"", place, excerpt(values[0]));
-                       table.text.input.encoding = values[0];
-                     }});
-  entries.push_back({"comment", [](Table& table, const Values& values, const std::string& place) {
-                       table.text.comment = single(values, place);
-                     }});
-  entries.push_back({"header", [](Table& table, const Values& values, const std::string& place) {
-                       table.header = choice<Header>(
-                           values, {{"true", Header::yes}, {"false", Header::no}, {"auto", Header::find_out}},
-                           place);
-                     }});
-}
-
-std::vector<Entry<NodeTableFile>> all_entries(const NodeTableFile&) {
-  std::vector<Entry<NodeTableFile>> entries;
-  add_common(entries, "node");
-  entries.push_back({"id", text_of_part<NodeTableFile>(&NodeTableFile::id)});
-  entries.push_back({"ids", [](NodeTableFile& table, const Values& values, const std::string& place) {
-                       table.ids = choice<NodeIds::Kind>(
-                           values, {{"integers", NodeIds::Kind::integers}, {"names", NodeIds::Kind::names}},
-                           place);
-                     }});
-  entries.push_back({"columns", [](NodeTableFile& table, const Values& values, const std::string&) {
-                       table.features = values;
-                     }});
-  entries.push_back({"without", [](NodeTableFile& table, const Values& values, const std::string&) {
-                       table.without = values;
-                     }});
-  return entries;
+Entries<Table> common_entries(const std::string& item) {
+  return {
+      {"file", text(&ItemColumns::path)},
+      {"label", text(&ItemColumns::label)},
+      {"split-column", text(&ItemColumns::split)},
+      {"time", text(&ItemColumns::time)},
+      {"graph", text(&ItemColumns::graph)},
+      {"task", word<Task>(&ItemColumns::task, {{item + "_class", Task::node_class},
+                                               {item + "_multilabel", Task::node_multilabel},
+                                               {item + "_regression", Task::node_regression}})},
+      {"missing-labels", list(&ItemColumns::missing_labels)},
+      {"types",
+       [](Table& table, const Values& values, const std::string& place) {
+         for (const std::string& text : values) table.types.push_back(column_choice(text, place));
+       }},
+      {"impute", word<Imputation>(&ItemColumns::impute, {{"mean", Imputation::mean},
+                                                         {"median", Imputation::median},
+                                                         {"zero", Imputation::zero}})},
+      {"separator",
+       [](Table& table, const Values& values, const std::string& place) {
+         table.text.separator = Separator::parse(single(values, place));
+         if (!table.text.separator)
+           data_fail("{}: expected 1 to {} bytes, without quotes and line ends", place, Separator::kLongest);
+       }},
+      {"decimal", word<Decimal>([](Table & table) -> auto& { return table.text.decimal; },
+                                {{"point", Decimal::point}, {"comma", Decimal::comma}})},
+      {"encoding",
+       [](Table& table, const Values& values, const std::string& place) {
+         if (!is_encoding(single(values, place)))
+           data_fail("{}: iconv knows no \"{}\"", place, excerpt(values[0]));
+         table.text.input.encoding = values[0];
+       }},
+      {"comment", text([](Table & table) -> auto& { return table.text.comment; })},
+      {"header", word<Header>(&ItemColumns::header,
+                              {{"true", Header::yes}, {"false", Header::no}, {"auto", Header::find_out}})}};
 }
 
 EdgeType edge_type_in(const Values& values, const std::string& place) {
@@ -137,41 +117,40 @@ EdgeType edge_type_in(const Values& values, const std::string& place) {
   return {parts[0], parts[1], parts[2]};
 }
 
-std::vector<Entry<EdgeTableFile>> all_entries(const EdgeTableFile&) {
-  std::vector<Entry<EdgeTableFile>> entries;
-  add_common(entries, "edge");
-  const auto column = [](std::string EdgeColumnNames::*member) {
-    return [member](EdgeTableFile& table, const Values& values, const std::string& place) {
-      table.columns.*member = single(values, place);
-    };
-  };
-  entries.push_back({"type", [](EdgeTableFile& table, const Values& values, const std::string& place) {
-                       table.type = edge_type_in(values, place);
-                     }});
-  entries.push_back({"source", column(&EdgeColumnNames::source)});
-  entries.push_back({"target", column(&EdgeColumnNames::target)});
-  entries.push_back({"weight", column(&EdgeColumnNames::weight)});
-  entries.push_back({"relation", text_of_part<EdgeTableFile>(&EdgeTableFile::relation)});
-  entries.push_back({"attributes", [](EdgeTableFile& table, const Values& values, const std::string&) {
-                       table.features = values;
-                     }});
-  entries.push_back(
-      {"missing-ids", [](EdgeTableFile& table, const Values& values, const std::string& place) {
-         table.missing_ids = choice<MissingIds>(
-             values, {{"error", MissingIds::fail}, {"drop", MissingIds::drop}, {"keep", MissingIds::keep}},
-             place);
-       }});
-  entries.push_back({"undirected", [](EdgeTableFile& table, const Values& values, const std::string& place) {
-                       table.undirected = choice<bool>(values, {{"true", true}, {"false", false}}, place);
-                     }});
+Entries<NodeTableFile> entries_of(const NodeTableFile&) {
+  Entries<NodeTableFile> entries = common_entries<NodeTableFile>("node");
+  entries.insert(entries.end(),
+                 {{"id", text(&NodeTableFile::id)},
+                  {"ids", word<NodeIds::Kind>(&NodeTableFile::ids, {{"integers", NodeIds::Kind::integers},
+                                                                    {"names", NodeIds::Kind::names}})},
+                  {"columns", list(&ItemColumns::features)},
+                  {"without", list(&ItemColumns::without)}});
+  return entries;
+}
+
+Entries<EdgeTableFile> entries_of(const EdgeTableFile&) {
+  Entries<EdgeTableFile> entries = common_entries<EdgeTableFile>("edge");
+  entries.insert(
+      entries.end(),
+      {{"type", [](EdgeTableFile& table, const Values& values,
+                   const std::string& place) { table.type = edge_type_in(values, place); }},
+       {"source", text([](EdgeTableFile & table) -> auto& { return table.columns.source; })},
+       {"target", text([](EdgeTableFile & table) -> auto& { return table.columns.target; })},
+       {"weight", text([](EdgeTableFile & table) -> auto& { return table.columns.weight; })},
+       {"relation", text(&EdgeTableFile::relation)},
+       {"attributes", list(&ItemColumns::features)},
+       {"missing-ids", word<MissingIds>(&EdgeTableFile::missing_ids, {{"error", MissingIds::fail},
+                                                                      {"drop", MissingIds::drop},
+                                                                      {"keep", MissingIds::keep}})},
+       {"undirected", word<bool>(&EdgeTableFile::undirected, {{"true", true}, {"false", false}})}});
   return entries;
 }
 
 template <class Table>
 bool set(Table& table, std::string_view name, const Values& values, const std::string& place) {
-  for (const Entry<Table>& entry : all_entries(table)) {
-    if (name != entry.name) continue;
-    entry.set(table, values, place);
+  for (const auto& [known, put] : entries_of(table)) {
+    if (name != known) continue;
+    put(table, values, place);
     return true;
   }
   return false;
@@ -180,7 +159,7 @@ bool set(Table& table, std::string_view name, const Values& values, const std::s
 template <class Table>
 Values names_in(const Table& table) {
   Values names;
-  for (const Entry<Table>& entry : all_entries(table)) names.emplace_back(entry.name);
+  for (const auto& [name, put] : entries_of(table)) names.emplace_back(name);
   return names;
 }
 
