@@ -14,18 +14,18 @@ TextFormat readable(TextFormat text, const std::string& path) {
   return text;
 }
 
-/// The columns of source and target, and whether the first line is a header.
-EdgeColumns pair_columns(const std::string& path, const TableHead& head, const ItemNames& names,
-                         bool& header) {
-  const std::string place = fmt::format("{}:{}", excerpt(path), head.format.first_line);
+/// The columns of source and target. Sets whether the first line is a header.
+EdgeColumns pair_columns(const std::string& path, const ItemNames& names, TableHead& head) {
+  const std::string place = head.place(path);
   if (head.columns() < 2) data_fail("{}: one column, expected the two nodes of a pair", place);
   const EdgeColumns named = edge_columns(head.first, {}, place);
   const auto is_node = [&](int64_t column) {
     return names.find(head.first[static_cast<size_t>(column)]) >= 0;
   };
-  header = head.is_table ||
-           (named.rule == EdgeColumns::Rule::known && !(is_node(named.source) && is_node(named.target)));
-  if (header && named.rule != EdgeColumns::Rule::none) return named;
+  if (head.is_table ||
+      (named.rule == EdgeColumns::Rule::known && !(is_node(named.source) && is_node(named.target))))
+    head.format.header_line = head.format.first_line;
+  if (head.has_header() && named.rule != EdgeColumns::Rule::none) return named;
   const EdgeColumns first = edge_columns(head.columns(), {}, place);
   if (head.is_table || first.rule == EdgeColumns::Rule::none)
     data_fail("{}: {} columns, expected two, or a header with source and target", place, head.columns());
@@ -38,18 +38,16 @@ EdgeIndex read_pairs(const std::string& path, const Dataset& data, const std::st
                      const TextFormat& format, std::vector<std::string>* notes) {
   const ItemNames names(data, file, false);
   const TextFormat text = readable(format, path);
-  const TableHead head = read_head(path, text, false, [&](const TableHead&, const auto& fields) {
+  TableHead head = read_head(path, text, false, [&](const TableHead&, const auto& fields) {
     return fields.size() > 1 && names.find(fields[0]) >= 0 && names.find(fields[1]) >= 0;
   });
   if (head.empty) data_fail("{}: no pairs, expected some{}", excerpt(path), head.beside_comments());
-  bool header = false;
-  const EdgeColumns columns = pair_columns(path, head, names, header);
+  const EdgeColumns columns = pair_columns(path, names, head);
   TextSource source(path, text.input);
   RecordReader reader(source, head.format);
   std::vector<int32_t> ends[2];
   while (reader.next()) {
     const int64_t line = reader.number();
-    if (header && line == head.format.first_line) continue;
     int64_t column = 0;
     int32_t pair[2] = {-1, -1};
     for (RecordFields field(source, line, reader.record(), head.format.separator); field.next(); ++column) {
@@ -68,10 +66,8 @@ EdgeIndex read_pairs(const std::string& path, const Dataset& data, const std::st
   }
   if (ends[0].empty()) source.fail(0, "no pairs after the header, expected some");
   if (notes != nullptr) {
-    const std::string found = columns.str(
-        header ? std::span<const std::string>(head.first) : std::span<const std::string>(), head.columns());
-    notes->push_back(fmt::format("{}: {}{}{}", excerpt(path),
-                                 head.str(header ? head.format.first_line : 0, reader.comments()),
+    const std::string found = columns.str(head.names(), head.columns());
+    notes->push_back(fmt::format("{}: {}{}{}", excerpt(path), head.str(reader.comments()),
                                  found.empty() ? "" : "; ", found));
   }
   return {Tensor::from(ends[0]), Tensor::from(ends[1])};

@@ -118,8 +118,7 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
   head = read_head(path, options.text, false, [&](const TableHead& seen, const auto&) {
     return !numbered && !has_integers(seen.first, {}) && !has_integers(seen.second, {});
   });
-  const int64_t line = head.format.first_line;
-  const std::string place = fmt::format("{}:{}", excerpt(path), line);
+  const std::string place = head.place(path);
   if (head.empty) data_fail("{}: no edges, expected some{}", excerpt(path), head.beside_comments());
   if (head.columns() < 2)
     data_fail("{}: one column, expected two ids (--separator TEXT says what is between them)", place);
@@ -151,19 +150,19 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
   const bool integers_below = may_be && has_integers(head.second, columns);
   const bool relations = may_be && columns.rule == Rule::known && columns.relation >= 0;
   const bool alone = may_be && columns.rule == Rule::known && head.second.empty();
-  if (stated || integers_below || relations || alone) layout.header_line = line;
-  if (layout.header_line > 0 && head.second.empty())
+  if (stated || integers_below || relations || alone) head.format.header_line = head.format.first_line;
+  if (head.has_header() && head.second.empty())
     data_fail("{}: no edges after the header, expected some{}", place,
               alone ? " (--header no: it is an edge)" : "");
-  const bool integers = has_integers(layout.header_line > 0 ? head.second : head.first, columns);
+  const bool integers = has_integers(head.has_header() ? head.second : head.first, columns);
   layout.kind = options.ids.value_or(integers ? NodeIds::Kind::integers : NodeIds::Kind::names);
-  if (layout.kind == NodeIds::Kind::names && integers_below) layout.header_line = 0;
-  layout.doubtful = may_be && layout.header_line == 0 && layout.kind == NodeIds::Kind::names;
+  if (layout.kind == NodeIds::Kind::names && integers_below) head.format.header_line = 0;
+  layout.doubtful = may_be && !head.has_header() && layout.kind == NodeIds::Kind::names;
   // A line that lacks an id is no header, whose columns of ids have names.
   const auto lacks = [&](int64_t column) { return is_missing_id(head.first[static_cast<size_t>(column)]); };
   if (layout.doubtful && (head.columns() == 2 || columns.rule == Rule::chosen))
     layout.doubtful = !lacks(columns.source) && !lacks(columns.target);
-  if (layout.header_line == 0 && !layout.doubtful) columns = without_header();
+  if (!head.has_header() && !layout.doubtful) columns = without_header();
   expect_single_ids(head, columns, place);
   if (columns.rule == Rule::none)
     data_fail(
@@ -172,7 +171,7 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
         "in each "
         "line",
         place, head.columns());
-  if (layout.header_line > 0 || layout.commented) expect_one_kind(path, layout);
+  if (head.has_header() || layout.commented) expect_one_kind(path, layout);
   if (columns.rule != Rule::chosen && lower(head.first_comment).starts_with("% bip"))
     data_fail(
         "{}: \"{}\", so that sources and targets are of two kinds, expected ids of one kind (--source 1 "

@@ -84,7 +84,7 @@ class TableReader {
       encoders_ = files.like->encoder.columns;
       return;
     }
-    const std::string place = fmt::format("{}:{}", excerpt(source_.path()), rows.head().format.first_line);
+    const std::string place = rows.head().place(source_.path());
     for (size_t c = 0; c < columns_.size(); ++c) encoders_[c].column = name(c);
     for (const ColumnChoice& choice : files.types) {
       const int64_t column = chosen_column(choice.column, rows.names(), rows.head().columns(), place);

@@ -20,14 +20,11 @@ class ListReader {
              LabelTexts& labels)
       : source_(source),
         layout_(layout),
-        head_(layout.head),
-        columns_(layout.columns),
         options_(options),
         ids_(ids),
         labels_(labels),
         task_(columns_.label >= 0 ? options.edge_task : Task::none),
         edges_(columns_.weight >= 0, options.drop_self_loops, task_),
-        header_line_(layout.header_line),
         doubtful_(layout.doubtful) {
     source_.cut_by([this](std::string_view text, int64_t line) { return head_.format.last_end(text, line); });
   }
@@ -43,12 +40,12 @@ class ListReader {
 
   /// The note on the list's detected format.
   std::string note() const {
-    std::string note = fmt::format("{}: {}", excerpt(source_.path()), head_.str(header_line_, comments_));
+    std::string note = fmt::format("{}: {}", excerpt(source_.path()), head_.str(comments_));
     if (const std::string columns = columns_.str(names(), head_.columns()); !columns.empty())
       note += "; " + columns;
     note += "; ids are " + ids_.str();
     const std::string& id =
-        (header_line_ > 0 ? head_.second : head_.first)[static_cast<size_t>(columns_.source)];
+        (head_.has_header() ? head_.second : head_.first)[static_cast<size_t>(columns_.source)];
     if (ids_.kind() == NodeIds::Kind::names && !options_.ids && is_number(id))
       note += fmt::format(" (\"{}\" {})", excerpt(id),
                           is_code(id) ? "begins with a zero, as codes do; --ids integers takes numbers"
@@ -82,7 +79,7 @@ class ListReader {
   };
 
   bool named() const { return ids_.kind() == NodeIds::Kind::names; }
-  std::span<const std::string> names() const { return layout_.names(header_line_ > 0); }
+  std::span<const std::string> names() const { return layout_.names(); }
   std::string called(int64_t column) const { return column_text(column, names()); }
   bool is_doubtful(int64_t line) const { return doubtful_ && line == head_.format.first_line; }
   /// KONECT's first line, or Gephi's column.
@@ -158,7 +155,6 @@ class ListReader {
     RecordCursor cursor(block, head_.format);
     while (cursor.next()) {
       const int64_t line = cursor.number();
-      if (line == header_line_) continue;
       ends.last_line = line;
       // In ignored text, blanks are part of the field.
       const bool tab = text_beside && cursor.record().find('\t') != std::string_view::npos;
@@ -184,8 +180,9 @@ class ListReader {
             return column;
           });
       if (count != head_.columns())
-        source_.fail(line, "{} fields, expected {} as in the first line{}", count, head_.columns(),
-                     header_line_ > 0 ? "" : " (--layout neighbors: a node and its neighbours in each line)");
+        source_.fail(
+            line, "{} fields, expected {} as in the first line{}", count, head_.columns(),
+            head_.has_header() ? "" : " (--layout neighbors: a node and its neighbours in each line)");
       if (!complete) {
         ++ends.dropped;
         continue;
@@ -299,7 +296,7 @@ class ListReader {
     const bool certain = columns_.rule == EdgeColumns::Rule::known || head_.numbers_under_words();
     if (certain || (!head_.second.empty() && edges_.count_lone(ids_.size()) == 1)) {
       if (!certain && !has_common_name()) fail_doubtful();
-      header_line_ = head_.format.first_line;
+      layout_.head.format.header_line = head_.format.first_line;
       --rows_;
       ids_.forget_first(2);
       edges_.forget_first();
@@ -327,9 +324,9 @@ class ListReader {
     const auto numbers = [](const std::vector<std::string>& row) {
       return std::all_of(row.begin(), row.end(), [](const auto& field) { return is_number(field); });
     };
-    const bool plain = header_line_ == 0 && rows_ == columns && numbers(head_.first) &&
+    const bool plain = !head_.has_header() && rows_ == columns && numbers(head_.first) &&
                        numbers(head_.second) && (columns > 3 || (bits(head_.first) && bits(head_.second)));
-    const bool labelled = header_line_ > 0 && rows_ == columns - 1 && head_.second[0] == head_.first[1];
+    const bool labelled = head_.has_header() && rows_ == columns - 1 && head_.second[0] == head_.first[1];
     if (plain || labelled)
       source_.fail(
           0,
@@ -339,15 +336,15 @@ class ListReader {
   }
 
   TextSource& source_;
-  const ListLayout& layout_;
-  const TableHead& head_;
-  const EdgeColumns& columns_;
+  ListLayout layout_;
+  const TableHead& head_ = layout_.head;
+  const EdgeColumns& columns_ = layout_.columns;
   const EdgeListOptions& options_;
   NodeIds& ids_;
   LabelTexts& labels_;
   const Task task_;
   ImportedEdges edges_;
-  int64_t header_line_, comments_ = 0, dropped_ = 0, rows_ = 0;  // header_line_ 0: none
+  int64_t comments_ = 0, dropped_ = 0, rows_ = 0;
   int64_t rounded_weights_ = 0, rounded_targets_ = 0;
   EdgeDirections directions_;
   bool doubtful_;
@@ -370,9 +367,9 @@ void expect_no_metis(const TextSource& source, std::span<const std::string> firs
 
 void expect_one_kind(const std::string& path, const ListLayout& layout) {
   const EdgeColumns& columns = layout.columns;
-  const std::span<const std::string> names = layout.names(!layout.commented);
+  const std::span<const std::string> names = layout.names();
   const auto name = [&](int64_t column) { return excerpt(names[static_cast<size_t>(column)]); };
-  const std::string place = fmt::format("{}:{}", excerpt(path), layout.head.format.first_line);
+  const std::string place = layout.head.place(path);
   expect_one_weight(columns, names, place, "--weight");
   if (columns.rule == EdgeColumns::Rule::chosen) return;  // all as one
   const std::string choice =

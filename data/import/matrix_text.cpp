@@ -27,9 +27,10 @@ class MatrixTable {
       : source_(source),
         head_(read_head(source.path(), options.text, false, [](const auto&, const auto&) { return false; })) {
     if (head_.empty) source.fail(0, "no rows, expected some{}", head_.beside_comments());
-    header_ = head_.is_table || options.header == Header::yes ||
-              (options.header == Header::find_out && finds_header());
-    columns_ = std::ssize(header_ ? head_.second : head_.first);
+    if (head_.is_table || options.header == Header::yes ||
+        (options.header == Header::find_out && finds_header()))
+      head_.format.header_line = head_.format.first_line;
+    columns_ = std::ssize(head_.has_header() ? head_.second : head_.first);
     source_.cut_by([this](std::string_view text, int64_t line) { return head_.format.last_end(text, line); });
   }
 
@@ -46,15 +47,14 @@ class MatrixTable {
                        });
     const auto nodes = static_cast<int64_t>(names_.size());
     if ((nodes != columns_ && nodes + 1 != columns_) || (nodes + 1 == columns_ && begins_with_values()))
-      source_.fail(0, "{} rows of {} columns, expected as many rows as columns, beside names{}", nodes,
-                   columns_,
-                   !header_ && nodes == columns_ + 1 ? " (--header yes: the first line has names)" : "");
+      source_.fail(
+          0, "{} rows of {} columns, expected as many rows as columns, beside names{}", nodes, columns_,
+          !head_.has_header() && nodes == columns_ + 1 ? " (--header yes: the first line has names)" : "");
     named_rows_ = nodes + 1 == columns_;
     set_names(matrix, lines);
-    matrix.note =
-        head_.str(header_ ? head_.format.first_line : 0, 0) + (named_rows_ ? "; names from the first column"
-                                                               : header_   ? ""
-                                                                           : "; nodes by number, from 0");
+    matrix.note = head_.str(0) + (named_rows_          ? "; names from the first column"
+                                  : head_.has_header() ? ""
+                                                       : "; nodes by number, from 0");
     return matrix;
   }
 
@@ -86,7 +86,6 @@ class MatrixTable {
     RecordCursor cursor(block, head_.format);
     while (cursor.next()) {
       const int64_t line = cursor.number();
-      if (header_ && line == head_.format.first_line) continue;
       const auto row = static_cast<int32_t>(part.lines.size());
       const auto count = with_fields(
           source_, line, cursor.record(), head_.format.separator, cursor.quotes(), [&](auto field) {
@@ -102,7 +101,7 @@ class MatrixTable {
           });
       if (count != columns_)
         source_.fail(line, "{} fields, expected {} as in the {} line", count, columns_,
-                     header_ ? "second" : "first");
+                     head_.has_header() ? "second" : "first");
       part.lines.push_back(line);
     }
     return part;
@@ -116,11 +115,11 @@ class MatrixTable {
   /// Names of nodes, and columns by the names of rows.
   void set_names(EdgeMatrix& matrix, const std::vector<int64_t>& lines) {
     const int64_t nodes = std::ssize(names_);
-    const std::string place = fmt::format("{}:{}", excerpt(source_.path()), head_.format.first_line);
+    const std::string place = head_.place(source_.path());
     if (!named_rows_) {
       for (size_t k = 0; k < names_.size(); ++k)
         if (!head_.number_in(names_[k])) fail_number(names_[k], lines[k], 0);
-      if (!header_) {
+      if (!head_.has_header()) {
         matrix.ids.reserve_numbers(nodes);
         return;
       }
@@ -140,7 +139,7 @@ class MatrixTable {
     matrix.cols.resize(kept);
     matrix.values.resize(kept);
     matrix.set_names(names_, place);
-    if (!header_) return;
+    if (!head_.has_header()) return;
     std::vector<std::string> header = head_.first;
     if (std::ssize(header) == nodes + 1) header.erase(header.begin());
     expect_names(std::ssize(header), nodes);
@@ -164,7 +163,7 @@ class MatrixTable {
 
   TextSource& source_;
   TableHead head_;
-  bool header_ = false, named_rows_ = false;
+  bool named_rows_ = false;
   int64_t columns_ = 0;
   std::vector<std::string> names_;  // first fields of all rows
 };

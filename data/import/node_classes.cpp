@@ -36,7 +36,6 @@ int64_t for_labels(NodeRows& rows, int64_t nodes, Use use) {
   RecordReader reader(source, rows.head().format);
   while (reader.next(rows.blank_rows())) {
     const int64_t line = reader.number();
-    if (rows.is_header(line)) continue;
     int64_t column = 0;
     int32_t node = -1;
     std::optional<std::string> label;

@@ -258,16 +258,14 @@ std::string NodeColumns::split_note(std::span<const std::string> names) const {
                              "val and test; --types makes it a feature)";
 }
 
-FirstFields first_fields(const std::string& path, const TextInput& input, const TableHead& head,
-                         bool has_header) {
+FirstFields first_fields(const std::string& path, const TextInput& input, const TableHead& head) {
   constexpr int64_t kRows = 1000, kFields = 200'000;
   FirstFields all(static_cast<size_t>(head.columns()));
-  if (!has_header) return all;  // without names nothing is guessed
+  if (!head.has_header()) return all;  // without names nothing is guessed
   TextSource source(path, input);
   RecordReader reader(source, head.format);
   int64_t rows = std::clamp<int64_t>(kFields / std::max<int64_t>(head.columns(), 1), 1, kRows);
   while (rows > 0 && reader.next()) {
-    if (reader.number() == head.format.first_line) continue;
     std::vector<std::string> row;
     for (RecordFields field(source, reader.number(), reader.record(), head.format.separator); field.next();)
       row.emplace_back(field.field());

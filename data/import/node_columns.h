@@ -49,8 +49,7 @@ struct NodeColumns {
 
 /// The first fields of every column, without the header, at most 1000.
 using FirstFields = std::vector<std::vector<std::string>>;
-FirstFields first_fields(const std::string& path, const TextInput& input, const TableHead& head,
-                         bool has_header);
+FirstFields first_fields(const std::string& path, const TextInput& input, const TableHead& head);
 
 /// Finds them in a table of `columns` columns by their names, which may be empty. By name id, node and
 /// node_id are ids, else nid, user_id, name and the like, if no field repeats; label and class are labels, in

@@ -23,7 +23,6 @@ Tensor read_part(NodeRows& rows, const Tensor& y, std::vector<uint8_t>& seen,
   RecordReader reader(rows.source(), rows.head().format);
   while (reader.next()) {
     const int64_t line = reader.number();
-    if (rows.is_header(line)) continue;
     const std::string id = id_in_split(rows, line, reader.record());
     const int32_t node = rows.node_of(id, line);
     if (seen[static_cast<size_t>(node)]++ != 0)
@@ -217,7 +216,6 @@ void add_listed_nodes(const NodeFiles& files, const TextFormat& text, NodeIds& i
   const auto parse = [&](const TextBlock& block) {
     Unknown found;
     for (RecordCursor cursor(block, format); cursor.next();) {
-      if (rows.is_header(cursor.number())) continue;
       ++found.rows;
       with_fields(source, cursor.number(), cursor.record(), format.separator, cursor.quotes(),
                   [&](auto field) {

@@ -28,8 +28,8 @@ NodeRows::NodeRows(const std::string& path, bool by_row, bool blank_rows, const 
   if (head_.empty) source_.fail(0, "no rows, expected some{}", head_.beside_comments());
   if (head_.is_table || files.headers == Header::yes ||
       (files.headers == Header::find_out && finds_header(ids)))
-    header_line_ = head_.format.first_line;
-  const std::string place = fmt::format("{}:{}", excerpt(path), head_.format.first_line);
+    head_.format.header_line = head_.format.first_line;
+  const std::string place = head_.place(path);
   NodeColumnNames chosen;
   if (path == files.features) chosen = files.columns;
   chosen.typed = typed_columns(files.types, files.like);
@@ -38,8 +38,8 @@ NodeRows::NodeRows(const std::string& path, bool by_row, bool blank_rows, const 
     chosen.label = files.columns.label;
   else if (!files.labels.empty())
     chosen.label = "none";
-  columns_ = node_columns(names(), first_fields(path, text.input, head_, has_header()), head_.columns(),
-                          chosen, by_row, place, [&](std::string_view id) { return ids.find(id) >= 0; });
+  columns_ = node_columns(names(), first_fields(path, text.input, head_), head_.columns(), chosen, by_row,
+                          place, [&](std::string_view id) { return ids.find(id) >= 0; });
   if (files.like && path == files.features) columns_.features = features_like(*files.like, chosen, place);
 }
 
@@ -118,8 +118,7 @@ std::string NodeRows::shortage(int64_t rows) const {
 }
 
 std::string NodeRows::note(int64_t comments) const {
-  return fmt::format("{}: {}{}", excerpt(source_.path()), head_.str(header_line_, comments),
-                     columns_.id_note(names()));
+  return fmt::format("{}: {}{}", excerpt(source_.path()), head_.str(comments), columns_.id_note(names()));
 }
 
 std::string id_in_split(const NodeRows& rows, int64_t line, std::string_view record) {

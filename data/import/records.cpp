@@ -66,7 +66,7 @@ bool RecordCursor::next(bool empty) {
     if (record_.ends_with('\r')) record_.remove_suffix(1);
     number_ = next_number_++;
     if (quotes_) next_number_ += std::count(record_.begin(), record_.end(), '\n');
-    if (before) continue;
+    if (before || number_ == format_.header_line) continue;
     if (format_.is_comment(record_)) {
       ++comments_;
       continue;

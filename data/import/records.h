@@ -18,6 +18,8 @@ struct RecordFormat {
   Separator separator = Separator::comma;  ///< between fields, where quotes may begin
   int64_t first_line = 1;                  ///< earlier lines are not records
   std::string comment = {};                ///< prefix of lines that are not records; empty: none
+  /// Of the record that names the columns, which is passed over; 0: none.
+  int64_t header_line = 0;
 
   bool is_comment(std::string_view line) const { return !comment.empty() && line.starts_with(comment); }
   /// Position of the line end after the record that begins at `from`; npos if a quote is not closed, or at

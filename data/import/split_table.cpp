@@ -82,7 +82,7 @@ class SplitColumn {
   }
 
   const TextSource& source() const { return source_; }
-  std::string column() const { return column_text(column_, names()); }
+  std::string column() const { return column_text(column_, head_.names()); }
   const ItemNames& items() const { return items_; }
   /// All values of items with a label; `notes` gets lines on the format and on what is passed over.
   std::vector<TableValue> read(std::vector<std::string>& notes) {
@@ -93,7 +93,6 @@ class SplitColumn {
     RecordReader reader(source_, head_.format);
     while (reader.next(table_.by_row && head_.columns() == 1)) {
       const int64_t line = reader.number();
-      if (line == header_line_) continue;
       const auto [id, text] = fields(line, reader.record());
       const int32_t item = table_.by_row ? items_.find_row(rows) : items_.find(std::string_view(id));
       const std::string name = table_.by_row ? std::to_string(rows) : id;
@@ -115,8 +114,8 @@ class SplitColumn {
         values.push_back({item, line, text});
     }
     expect_matches(rows, strangers.count());
-    notes.push_back(fmt::format("{}: {}{}; split by {}", excerpt(table_.path),
-                                head_.str(header_line_, reader.comments()), id_note_, column()));
+    notes.push_back(fmt::format("{}: {}{}; split by {}", excerpt(table_.path), head_.str(reader.comments()),
+                                id_note_, column()));
     strangers.note(table_.path, fmt::format("rows of other {}, passed over", items_.word()), notes);
     empty.note(table_.path, fmt::format("{} without a value, in no part", items_.word()), notes);
     unlabelled.note(table_.path, fmt::format("{} without a label, in no part", items_.word()), notes);
@@ -127,32 +126,28 @@ class SplitColumn {
   }
 
  private:
-  std::span<const std::string> names() const {
-    return header_line_ > 0 ? std::span<const std::string>(head_.first) : std::span<const std::string>();
-  }
   void find_columns(IsValue is_value) {
     const std::vector<std::string>& first = head_.first;
     const int64_t line = head_.format.first_line;
-    const std::string place = fmt::format("{}:{}", excerpt(table_.path), line);
+    const std::string place = head_.place(table_.path);
     const bool named = std::find(first.begin(), first.end(), table_.column) != first.end();
     if (head_.is_table || table_.header == Header::yes || (table_.header == Header::find_out && named))
-      header_line_ = line;
-    column_ = chosen_column(table_.column, names(), head_.columns(), place);
+      head_.format.header_line = line;
+    column_ = chosen_column(table_.column, head_.names(), head_.columns(), place);
     // A column chosen by number: the first row is a header if it has no value there and names no node.
     const std::string& cell = first[static_cast<size_t>(column_)];
     if (table_.header == Header::find_out && !is_value(cell) && !is_missing(cell) &&
         (table_.by_row || items_.find(std::string_view(first[0])) < 0))
-      header_line_ = line;
+      head_.format.header_line = line;
     if (table_.by_row) return;
     if (head_.columns() == 1)
       source_.fail(line, "one column, expected ids and values (--by-row: row i belongs to {} i)",
                    items_.word().substr(0, items_.word().size() - 1));
-    const NodeColumns found =
-        node_columns(names(), first_fields(table_.path, table_.text.input, head_, header_line_ > 0),
-                     head_.columns(), {.id = table_.id, .label = table_.column}, false, place,
-                     [&](std::string_view id) { return items_.find(id) >= 0; });
+    const NodeColumns found = node_columns(head_.names(), first_fields(table_.path, table_.text.input, head_),
+                                           head_.columns(), {.id = table_.id, .label = table_.column}, false,
+                                           place, [&](std::string_view id) { return items_.find(id) >= 0; });
     id_ = found.id;
-    id_note_ = found.id_note(names());
+    id_note_ = found.id_note(head_.names());
   }
   /// Id and value of a row.
   std::pair<std::string, std::string> fields(int64_t line, std::string_view record) const {
@@ -174,7 +169,7 @@ class SplitColumn {
       source_.fail(0,
                    "no {} is of the file's {}, expected {} (--id COLUMN chooses the ids, --by-row goes by "
                    "the order of rows)",
-                   column_text(id_, names()), items_.word(), items_.str());
+                   column_text(id_, head_.names()), items_.word(), items_.str());
   }
 
   const Dataset& data_;
@@ -182,7 +177,7 @@ class SplitColumn {
   ItemNames items_;
   TextSource source_;
   TableHead head_;
-  int64_t header_line_ = 0, column_ = 0, id_ = -1;
+  int64_t column_ = 0, id_ = -1;
   std::string id_note_;
 };
 

@@ -84,11 +84,11 @@ bool is_column_name(std::string_view field) {
   return std::find(std::begin(known), std::end(known), name) != std::end(known);
 }
 
-std::string TableHead::str(int64_t header_line, int64_t comments_behind) const {
+std::string TableHead::str(int64_t comments_behind) const {
   if (is_table) return fmt::format("columns {}", excerpt(fmt::format("{}", fmt::join(first, ","))));
   std::string text =
       first.size() > 1 ? fmt::format("separated by {}", name_of(format.separator)) : "one column";
-  if (header_line > 0) text += fmt::format("; line {} taken as header: {}", header_line, excerpt(row));
+  if (has_header()) text += fmt::format("; line {} taken as header: {}", format.header_line, excerpt(row));
   text += found;
   const int64_t all = comments + comments_behind;
   if (all > 0) text += fmt::format("; {} line{} of comments", all, all == 1 ? "" : "s");

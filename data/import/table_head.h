@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,9 +41,19 @@ struct TableHead {
   std::string found = {};               ///< TextSource::found()
 
   int64_t columns() const { return static_cast<int64_t>(first.size()); }  ///< of the first row
-  /// Separator, header line (0: none) and comments, for a summary: "separated by a comma; line 1 taken as
-  /// header: src,dst; 2 lines of comments".
-  std::string str(int64_t header_line, int64_t comments_behind) const;
+  /// Whether the first row is a header, as a reader has found, and sets by format.header_line.
+  bool has_header() const { return format.header_line > 0; }
+  /// Of the header; empty without one.
+  std::span<const std::string> names() const {
+    return has_header() ? std::span<const std::string>(first) : std::span<const std::string>();
+  }
+  /// "FILE:LINE" of the first row.
+  std::string place(const std::string& path) const {
+    return fmt::format("{}:{}", excerpt(path), format.first_line);
+  }
+  /// Separator, header and comments, for a summary: "separated by a comma; line 1 taken as header: src,dst; 2
+  /// lines of comments".
+  std::string str(int64_t comments_behind) const;
   /// For a file without rows: " in addition to 2 lines of comments (--comment defines them)", or empty.
   std::string beside_comments() const;
   /// The number in a field, with `decimal`, or a point without a choice.

@@ -26,7 +26,7 @@ TableRows::TableRows(const std::string& path, const TextFormat& text, Header hea
       source_(path, text.input),
       head_(read_head(path, text, false, [](const TableHead&, const auto&) { return false; })) {
   if (head_.empty) source_.fail(0, "no rows, expected some{}", head_.beside_comments());
-  place_ = fmt::format("{}:{}", excerpt(path), head_.format.first_line);
+  place_ = head_.place(path);
   const std::vector<std::string>& first = head_.first;
   const auto has = [&](const std::string& name) {
     return std::find(first.begin(), first.end(), name) != first.end();
@@ -46,12 +46,8 @@ TableRows::TableRows(const std::string& path, const TextFormat& text, Header hea
                 excerpt(head_.row));
   }
   if (!is_header) return;
-  header_line_ = head_.format.first_line;
+  head_.format.header_line = head_.format.first_line;
   if (head_.second.empty()) data_fail("{}: no rows after the header, expected some", place_);
-}
-
-std::span<const std::string> TableRows::names() const {
-  return has_header() ? std::span<const std::string>(head_.first) : std::span<const std::string>();
 }
 
 int64_t TableRows::column(const std::string& choice) const {
@@ -70,7 +66,6 @@ RowFields TableRows::parse(const TextBlock& block, const std::vector<int64_t>& s
   RecordCursor cursor(block, head_.format);
   while (cursor.next()) {
     const int64_t line = cursor.number();
-    if (line == header_line_) continue;
     rows.lines.push_back(line);
     rows.fields.resize(rows.fields.size() + width);
     std::string_view* const row = rows.fields.data() + rows.fields.size() - width;
@@ -112,9 +107,7 @@ int64_t TableRows::read(const std::vector<int64_t>& columns,
   return count;
 }
 
-std::string TableRows::note() const {
-  return fmt::format("{}: {}", excerpt(path_), head_.str(header_line_, comments_));
-}
+std::string TableRows::note() const { return fmt::format("{}: {}", excerpt(path_), head_.str(comments_)); }
 
 Tensor read_times(TableRows& rows, int64_t column, int64_t ids, int64_t items,
                   const std::function<int32_t(std::string_view id, int64_t row)>& item,

@@ -16,14 +16,12 @@ struct ListLayout {
   TableHead head;
   EdgeColumns columns;
   NodeIds::Kind kind = NodeIds::Kind::names;
-  int64_t header_line = 0;  ///< 0: none
-  bool doubtful = false;    ///< the first line may be a header; the ids of the other lines decide
-  bool commented = false;   ///< a comment above the first row names the columns
+  bool doubtful = false;   ///< the first line may be a header; the ids of the other lines decide
+  bool commented = false;  ///< a comment above the first row names the columns
 
-  /// Of the columns, if the file has any; `header`: the first line is one.
-  std::span<const std::string> names(bool header) const {
-    if (header) return head.first;
-    return commented ? std::span<const std::string>(head.commented) : std::span<const std::string>();
+  /// Of the columns, if the file has any.
+  std::span<const std::string> names() const {
+    return commented ? std::span<const std::string>(head.commented) : head.names();
   }
 };
 

@@ -31,12 +31,9 @@ class NodeRows {
   bool by_row() const { return by_row_; }
   /// Whether empty lines are rows.
   bool blank_rows() const { return blank_rows_; }
-  bool is_header(int64_t line) const { return line == header_line_; }
-  bool has_header() const { return header_line_ > 0; }
+  bool has_header() const { return head_.has_header(); }
   /// Of the header; empty without one.
-  std::span<const std::string> names() const {
-    return has_header() ? std::span<const std::string>(head_.first) : std::span<const std::string>();
-  }
+  std::span<const std::string> names() const { return head_.names(); }
   /// The columns by their names and NodeFiles::columns.
   const NodeColumns& columns() const { return columns_; }
   int64_t id_column() const { return columns_.id; }
@@ -77,7 +74,6 @@ class NodeRows {
   const NodeIds& ids_;
   bool by_row_, blank_rows_;
   TableHead head_;
-  int64_t header_line_ = 0;
   NodeColumns columns_;
   std::vector<int64_t> slots_, slot_;
   std::vector<uint8_t> seen_;
@@ -89,7 +85,6 @@ void NodeRows::read_block(const TextBlock& block, int64_t width, RowBlock& part,
   RecordCursor cursor(block, format);
   while (cursor.next()) {
     const int64_t line = cursor.number();
-    if (is_header(line)) continue;
     part.values.resize(part.values.size() + static_cast<size_t>(width),
                        std::numeric_limits<float>::quiet_NaN());
     float* const row = part.values.data() + part.values.size() - width;

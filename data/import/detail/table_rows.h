@@ -32,10 +32,10 @@ class TableRows {
             std::span<const std::string> chosen);
 
   const TableHead& head() const { return head_; }
-  bool has_header() const { return header_line_ > 0; }
+  bool has_header() const { return head_.has_header(); }
   int64_t columns() const { return head_.columns(); }
   /// Of the header; empty without one.
-  std::span<const std::string> names() const;
+  std::span<const std::string> names() const { return head_.names(); }
   /// The column that a choice means; -1 for none.
   int64_t column(const std::string& choice) const;
   /// Throws if a column occurs twice; -1 may.
@@ -46,7 +46,7 @@ class TableRows {
   /// The fields of the first row that is no header.
   const std::vector<std::string>& first_row() const { return has_header() ? head_.second : head_.first; }
 
-  FirstFields first_fields() const { return adj::first_fields(path_, text_.input, head_, has_header()); }
+  FirstFields first_fields() const { return adj::first_fields(path_, text_.input, head_); }
 
   /// Passes over the table, reading these columns in parallel; take() gets the blocks in order. Throws
   /// DataError for a row with another number of fields. Returns the number of rows.
@@ -61,7 +61,7 @@ class TableRows {
   TextFormat text_;
   TextSource source_;
   TableHead head_;
-  int64_t header_line_ = 0, comments_ = 0;
+  int64_t comments_ = 0;
 };
 
 /// int64 [items], as ItemTable::times: integers, or dates (time_in()) as microseconds since 1970-01-01 UTC.
