@@ -1,3 +1,5 @@
+#include <adjoint/core/convert.h>
+#include <adjoint/core/text.h>
 #include <adjoint/data/detail/dataset_values.h>
 #include <adjoint/data/detail/shape_text.h>
 
@@ -7,6 +9,37 @@
 #include <type_traits>
 
 namespace adj::detail {
+
+void Problems::keep(std::string_view place, std::string line) {
+  places_.emplace(place);
+  // A dataset's read error recurs for every reader of it; report it once.
+  if (!lines_.insert(line).second) return;
+  if (kept_->size() < kMost) {
+    kept_->push_back(std::move(line));
+  } else {
+    ++left_out_;
+  }
+}
+
+void Problems::finish() {
+  if (left_out_ > 0)
+    kept_->push_back(fmt::format("{}: {} more problems, expected none", excerpt(file_.file()), left_out_));
+}
+
+void WrongValues::insert(int64_t position, std::string text) {
+  const auto after = std::upper_bound(first_.begin(), first_.end(), position,
+                                      [](int64_t key, const auto& other) { return key < other.first; });
+  first_.insert(after, {position, std::move(text)});
+  if (first_.size() > Problems::kShown) first_.pop_back();
+}
+
+void WrongValues::say() {
+  for (const auto& [position, text] : first_) problems_.say(place_, "{}", text);
+  if (count_ > first_.size())
+    problems_.say(place_, "{} more such values, {} in all", count_ - first_.size(), count_);
+  first_.clear();
+  count_ = 0;
+}
 
 namespace {
 
@@ -34,8 +67,8 @@ T nearest(S value) {
 
 }  // namespace
 
-// Branch-free integer checks, which the compiler vectorizes: 15 times as fast as comparisons, so they keep up
-// with reading.
+// Branch-free integer checks, which the compiler vectorizes: 15 times as fast as comparisons, so they keep
+// up with reading.
 bool all_finite(const float* x, int64_t n) {
   constexpr auto kInfinity = std::bit_cast<uint32_t>(std::numeric_limits<float>::infinity());
   uint32_t bad = 0;
@@ -43,8 +76,9 @@ bool all_finite(const float* x, int64_t n) {
   return bad == 0;
 }
 
-/// Reads the dataset as T from any numeric type, after expect() has checked its shape and type. check(values,
-/// n, position) checks each block in its stored type, and returns true if all values are valid.
+/// Reads the dataset as T from any numeric type, after expect() has checked its shape and type.
+/// check(values, n, position) checks each block in its stored type, and returns true if all values are
+/// valid.
 template <class T, class Expect, class Check>
 Tensor FileValues::read_as(const std::string& path, WrongValues& wrong, Expect expect, Check check) const {
   Tensor result;
@@ -74,22 +108,9 @@ Tensor FileValues::read_as(const std::string& path, WrongValues& wrong, Expect e
       });
     };
     try {
-      switch (file_.dtype(path)) {
-        case DType::u8:
-          read_stored.template operator()<uint8_t>();
-          break;
-        case DType::i32:
-          read_stored.template operator()<int32_t>();
-          break;
-        case DType::i64:
-          read_stored.template operator()<int64_t>();
-          break;
-        case DType::f64:
-          read_stored.template operator()<double>();
-          break;
-        default:
-          read_stored.template operator()<float>();
-      }
+      dispatch_all(file_.dtype(path), [&]<class S>() {
+        if constexpr (!std::is_same_v<S, bfloat16>) read_stored.template operator()<S>();
+      });
     } catch (const DataError&) {
       wrong.say();  // from earlier blocks
       throw;

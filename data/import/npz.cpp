@@ -1,14 +1,24 @@
+#include <adjoint/core/error.h>
 #include <adjoint/core/progress.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/shape_text.h>
 #include <adjoint/data/import/detail/npy_array.h>
-#include <adjoint/data/import/detail/npz_archive.h>
 #include <adjoint/data/import/npz.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <zip.h>
 
 namespace adj {
 
@@ -20,6 +30,171 @@ constexpr size_t kNpzBlock = size_t{256} << 10;       // bytes read and converte
 constexpr uint64_t kFreeBytes = uint64_t{256} << 20;  // that any file may be decompressed to
 constexpr uint64_t kMostRatio = 200;
 constexpr uint64_t kWorthABar = uint64_t{64} << 20;
+
+constexpr std::string_view kSuffix = ".npy";
+constexpr uint64_t kDeflateRatio = 1032;  // deflate's limit: nearly one bit for 258 bytes
+
+/// A zip archive of .npy files, read on demand. All errors are one-line DataErrors naming the file and, if
+/// any, the array (without ".npy").
+class NpzArchive {
+ public:
+  struct Entry {
+    uint64_t index = 0;
+    uint64_t bytes = 0;   ///< uncompressed size, from the directory
+    uint64_t packed = 0;  ///< compressed size
+    uint16_t method = 0;
+    bool encrypted = false;
+  };
+
+  /// Sequential reader of an entry's bytes.
+  class Stream {
+   public:
+    /// Returns fewer bytes than requested only at the end, where the CRC is checked too.
+    size_t read(void* buffer, size_t bytes) {
+      size_t done = 0;
+      while (done < bytes) {
+        const zip_int64_t got = zip_fread(file_.get(), static_cast<char*>(buffer) + done, bytes - done);
+        if (got < 0) archive_->fail(array_, "damaged: {}", zip_file_strerror(file_.get()));
+        if (got == 0) break;
+        done += static_cast<size_t>(got);
+      }
+      return done;
+    }
+
+   private:
+    friend class NpzArchive;
+    struct Close {
+      void operator()(zip_file* file) const { zip_fclose(file); }
+    };
+    const NpzArchive* archive_ = nullptr;
+    std::string array_;
+    std::unique_ptr<zip_file, Close> file_;
+  };
+
+  static NpzArchive open(const std::string& path) {
+    NpzArchive archive;
+    archive.name_ = path;
+    struct stat status {};
+    if (stat(path.c_str(), &status) != 0) data_fail("{}: {}", excerpt(path), std::strerror(errno));
+    if (!S_ISREG(status.st_mode)) data_fail("{}: not a file", excerpt(path));
+    archive.bytes_ = static_cast<uint64_t>(status.st_size);
+    int code = 0;
+    archive.zip_.reset(zip_open(path.c_str(), ZIP_RDONLY, &code));
+    if (!archive.zip_) {
+      char head[8] = {};
+      size_t got = 0;
+      if (FILE* file = std::fopen(path.c_str(), "rbe")) {
+        got = std::fread(head, 1, sizeof(head), file);
+        (void)std::fclose(file);
+      } else {
+        data_fail("{}: {}", excerpt(path), std::strerror(errno));
+      }
+      archive.fail_to_open({head, got}, code);
+    }
+    archive.list();
+    return archive;
+  }
+  /// From memory, which must outlive the archive; `name` replaces the path in messages.
+  static NpzArchive from_image(std::span<const std::byte> image, const std::string& name) {
+    NpzArchive archive;
+    archive.name_ = name;
+    archive.bytes_ = image.size();
+    zip_error_t error;
+    zip_error_init(&error);
+    zip_source_t* source = zip_source_buffer_create(image.data(), image.size(), 0, &error);
+    if (source != nullptr) {
+      archive.zip_.reset(zip_open_from_source(source, ZIP_RDONLY, &error));
+      if (!archive.zip_) zip_source_free(source);
+    }
+    const int code = zip_error_code_zip(&error);
+    zip_error_fini(&error);
+    if (!archive.zip_)
+      archive.fail_to_open({reinterpret_cast<const char*>(image.data()), std::min<size_t>(8, image.size())},
+                           code);
+    archive.list();
+    return archive;
+  }
+
+  const std::string& file() const { return name_; }
+  uint64_t file_bytes() const { return bytes_; }
+  const std::map<std::string, Entry, std::less<>>& entries() const { return entries_; }
+  /// A stream at an entry's first byte, after checking the directory's information: a plain entry, stored or
+  /// deflated, no larger than the file, and no higher compression ratio than deflate allows (zip bombs).
+  Stream stream(const std::string& array) const {
+    const Entry& facts = entries_.at(array);
+    if (facts.encrypted) fail(array, "encrypted, expected plain");
+    if (facts.method != ZIP_CM_STORE && facts.method != ZIP_CM_DEFLATE)
+      fail(array, "compressed by method {}, expected stored or deflated", facts.method);
+    if (facts.packed > bytes_)
+      fail(array, "{} bytes in a file of {}: truncated or damaged", facts.packed, bytes_);
+    if (facts.method == ZIP_CM_STORE ? facts.bytes != facts.packed
+                                     : facts.bytes > kDeflateRatio * facts.packed + 64)
+      fail(array, "{} bytes out of {}, more than there can be: damaged, or a zip bomb", facts.bytes,
+           facts.packed);
+    Stream stream;
+    stream.archive_ = this;
+    stream.array_ = array;
+    stream.file_.reset(zip_fopen_index(zip_.get(), facts.index, ZIP_FL_UNCHANGED));
+    if (!stream.file_) fail(array, "damaged: {}", zip_error_strerror(zip_get_error(zip_.get())));
+    return stream;
+  }
+  template <class... Args>
+  [[noreturn]] void fail(std::string_view array, fmt::format_string<Args...> format, Args&&... args) const {
+    fail_with(array, fmt::format(format, std::forward<Args>(args)...));
+  }
+  [[noreturn]] void fail_with(std::string_view array, const std::string& message) const {
+    data_fail("{}: {}: {}", excerpt(name_), excerpt(array), excerpt(message));
+  }
+
+ private:
+  struct Discard {
+    void operator()(zip* archive) const { zip_discard(archive); }
+  };
+
+  /// Explains why an archive cannot be opened, from its first bytes.
+  [[noreturn]] void fail_to_open(std::string_view head, int code) const {
+    if (bytes_ == 0) data_fail("{}: not an .npz file, it is empty", excerpt(name_));
+    if (head.starts_with(kNpyMark))
+      data_fail("{}: one array (.npy), expected an archive of them (.npz)", excerpt(name_));
+    if (!head.starts_with("PK")) data_fail("{}: not an .npz file (a zip archive)", excerpt(name_));
+    zip_error_t error;
+    zip_error_init_with_code(&error, code);
+    const std::string reason = excerpt(zip_error_strerror(&error));
+    zip_error_fini(&error);
+    if (code == ZIP_ER_NOZIP || code == ZIP_ER_INCONS)
+      data_fail("{}: its directory, which ends an .npz file, is missing or damaged: truncated?",
+                excerpt(name_));
+    data_fail("{}: cannot be read as a zip archive: {}", excerpt(name_), reason);
+  }
+  void list() {
+    const zip_int64_t count = zip_get_num_entries(zip_.get(), ZIP_FL_UNCHANGED);
+    for (zip_int64_t k = 0; k < count; ++k) {
+      zip_stat_t stat;
+      zip_stat_init(&stat);
+      if (zip_stat_index(zip_.get(), static_cast<zip_uint64_t>(k), ZIP_FL_UNCHANGED | ZIP_FL_ENC_RAW,
+                         &stat) != 0 ||
+          (stat.valid & ZIP_STAT_NAME) == 0)
+        data_fail("{}: entry {} of its directory is damaged", excerpt(name_), k);
+      std::string_view entry = stat.name;
+      if (!entry.ends_with(kSuffix)) continue;
+      entry.remove_suffix(kSuffix.size());
+      Entry facts;
+      facts.index = static_cast<uint64_t>(k);
+      facts.bytes = stat.size;
+      facts.packed = stat.comp_size;
+      facts.method = stat.comp_method;
+      facts.encrypted =
+          (stat.valid & ZIP_STAT_ENCRYPTION_METHOD) != 0 && stat.encryption_method != ZIP_EM_NONE;
+      if (!entries_.emplace(std::string(entry), facts).second)
+        fail(entry, "twice in the archive, expected each name once");
+    }
+  }
+
+  std::string name_;
+  uint64_t bytes_ = 0;
+  std::unique_ptr<zip, Discard> zip_;
+  std::map<std::string, Entry, std::less<>> entries_;
+};
 
 }  // namespace
 
