@@ -507,42 +507,34 @@ def repeated(names):
     return [(k, seen[name]) for k, name in enumerate(names) if seen.setdefault(name, k) != k]
 
 
-def check_graph_names(data):
-    if data.graph_names is None:
-        return
-    names, place = [str(name) for name in data.graph_names], "graphs/name"
-    data.graph_names = names
-    graphs = 0 if data.graph_offsets is None else data.graph_offsets.size - 1
-    if len(names) != graphs:
-        fail(place, f"{len(names)} names, expected {graphs}")
+def distinct(names, place, thing, expected):
+    """The names as texts, one for each `thing`."""
+    names = [str(name) for name in names]
+    if len(names) != expected:
+        fail(place, f"{len(names)} names, expected {expected}")
     for k, other in repeated(names):
-        fail(place, f"graph {k}: {names[k]!r}, as graph {other}, expected distinct names")
+        fail(place, f"{thing} {k}: {names[k]!r}, as {thing} {other}, expected distinct names")
+    return names
+
+
+def check_graph_names(data):
+    if data.graph_names is not None:
+        graphs = 0 if data.graph_offsets is None else data.graph_offsets.size - 1
+        data.graph_names = distinct(data.graph_names, "graphs/name", "graph", graphs)
 
 
 def check_column_names(data):
     for field, place, values in (("feature_names", "nodes/x_names", data.x), ("attr_names", "edges/attr_names", data.edge_attr)):
-        if getattr(data, field) is None:
-            continue
-        names = [str(name) for name in getattr(data, field)]
-        setattr(data, field, names)
-        columns = values.cols if isinstance(values, Csr) else 0 if values is None else values.shape[1]
-        if len(names) != columns:
-            fail(place, f"{len(names)} names, expected {columns}")
-        for k, other in repeated(names):
-            fail(place, f"column {k}: {names[k]!r}, as column {other}, expected distinct names")
+        if getattr(data, field) is not None:
+            columns = values.cols if isinstance(values, Csr) else 0 if values is None else values.shape[1]
+            setattr(data, field, distinct(getattr(data, field), place, "column", columns))
 
 
 def check_class_names(data):
-    if data.class_names is None:
-        return
-    place = f"{labels_group(data.task)}/class_names"
-    names = data.class_names = [str(name) for name in data.class_names]
-    y = main_labels(data)
-    expected = data.num_classes or (y.shape[1] if y is not None and y.ndim == 2 else None)
-    if len(names) != (expected or len(names)) or not names:
-        fail(place, f"{len(names)} names, expected {expected or 'at least 1'}")
-    for c, other in repeated(names):
-        fail(place, f"class {c}: {names[c]!r}, as class {other}, expected distinct names")
+    if data.class_names is not None:
+        y, names = main_labels(data), list(data.class_names)
+        expected = data.num_classes or (y.shape[1] if y is not None and y.ndim == 2 else len(names) or "at least 1")
+        data.class_names = distinct(names, f"{labels_group(data.task)}/class_names", "class", expected)
 
 
 def labels_group(task):
