@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/core/detail/carrier.h>
 #include <adjoint/data/dataset.h>
 #include <adjoint/data/loader/feature_store.h>
 #include <adjoint/data/loader/loader.h>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 // Node (or graph) data of loaders, gathered for batches. Errors begin with the loader's name.
@@ -43,6 +45,25 @@ void check_sampled_for(std::string_view loader, Device home, Device device);
 /// Builds the derived structures that the options request.
 void derive(const LoaderOptions& options, const Graph& graph);
 void derive(const LoaderOptions& options, const std::vector<Block>& blocks);
+
+/// The batch on a device: these members by one transfer, with derived structures, and its features.
+template <class Batch, class... Member>
+Batch moved(const Batch& batch, Device device, Member Batch::*... members) {
+  Batch copy = batch;
+  Carrier carrier(device);
+  const auto carry = [&]<class T>(T& part) {
+    if constexpr (std::is_same_v<T, std::vector<Block>>)
+      for (Block& block : part) block = carrier.carry(block);
+    else if constexpr (std::is_same_v<T, EdgeIndex>)
+      part = {carrier.carry(part.src), carrier.carry(part.dst)};
+    else
+      part = carrier.carry(part);
+  };
+  (carry(copy.*members), ...);
+  carrier.finish();
+  if (batch.x) copy.x = batch.x.to(device);
+  return copy;
+}
 
 /// Extracts subgraph batches for a loader, whose name is the prefix of errors. Thread-safe.
 class SubgraphBatches {

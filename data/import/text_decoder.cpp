@@ -1,3 +1,4 @@
+#include <adjoint/core/detail/descriptor.h>
 #include <adjoint/core/error.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/import/detail/sqlite_file.h>
@@ -13,6 +14,7 @@
 #include <iconv.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 namespace adj {
 
@@ -50,101 +52,6 @@ bool is_bzip2(std::string_view bytes) {
   return behind == "\x31\x41\x59\x26\x53\x59" || behind == "\x17\x72\x45\x38\x50\x90";
 }
 
-}  // namespace
-
-TextBytes::TextBytes(const std::string& path, const std::string& opened) : path_(path) {
-  const auto refuse = [&](const std::string& why) { data_fail("{}: {}", excerpt(path), why); };
-  file_ = detail::Descriptor(::open(opened.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (file_.get() < 0) refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
-  struct stat status {};
-  if (::fstat(file_.get(), &status) != 0) refuse(std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) refuse("a folder, expected a file");
-  if (!S_ISREG(status.st_mode)) refuse("not a regular file");
-  size_ = status.st_size;
-  fill();
-  const std::string_view first(reinterpret_cast<const char*>(bytes_.data()), available_);
-  for (const Unread& unread : kUnread)
-    if (first.starts_with(unread.bytes) && (unread.bytes != "BZh" || is_bzip2(first)))
-      refuse(fmt::format("{}, expected text, plain or gzip: {}", unread.name, unread.remedy));
-  if (detail::begins_as_sqlite(first)) refuse(detail::sqlite_remedy(path));
-  gzip_ = available_ >= 2 && bytes_[0] == 0x1f && bytes_[1] == 0x8b;
-  if (gzip_ && inflateInit2(&stream_, 15 + 16) != Z_OK) refuse("zlib has no memory");
-  open_ = gzip_;
-}
-
-TextBytes::~TextBytes() {
-  if (open_) inflateEnd(&stream_);
-}
-
-size_t TextBytes::read(char* buffer, size_t count, std::string& why) {
-  return gzip_ ? inflate_some(buffer, count, why) : copy_some(buffer, count);
-}
-
-void TextBytes::fill() {
-  ssize_t got = 0;
-  do got = ::read(file_.get(), bytes_.data(), bytes_.size());
-  while (got < 0 && errno == EINTR);
-  if (got < 0) data_fail("{}: cannot be read: {}", excerpt(path_), std::strerror(errno));
-  next_ = 0;
-  available_ = static_cast<size_t>(got);
-  position_ += got;
-}
-
-size_t TextBytes::copy_some(char* buffer, size_t count) {
-  if (next_ == available_) fill();
-  const size_t n = std::min(count, available_ - next_);
-  std::memcpy(buffer, bytes_.data() + next_, n);
-  next_ += n;
-  return n;
-}
-
-size_t TextBytes::inflate_some(char* buffer, size_t count, std::string& why) {
-  stream_.next_out = reinterpret_cast<Bytef*>(buffer);
-  stream_.avail_out = static_cast<uInt>(count);
-  while (stream_.avail_out == count && why.empty()) {
-    if (next_ == available_) fill();
-    if (available_ == 0) {
-      if (!between_) why = "a truncated gzip: it ends in the middle";
-      break;
-    }
-    if (between_ && !next_member(why)) continue;
-    stream_.next_in = bytes_.data() + next_;
-    stream_.avail_in = static_cast<uInt>(available_ - next_);
-    const int result = inflate(&stream_, Z_NO_FLUSH);
-    next_ = available_ - stream_.avail_in;
-    if (result == Z_STREAM_END) {
-      between_ = true;
-      padded_ = false;
-    } else if (result != Z_OK && result != Z_BUF_ERROR) {
-      why = fmt::format("a damaged gzip: {}", stream_.msg != nullptr ? stream_.msg : zError(result));
-    }
-  }
-  const size_t size = count - stream_.avail_out;
-  expanded_ += size;
-  if (why.empty() && expanded_ > kHarmless && expanded_ / kMostExpansion > static_cast<uint64_t>(position_))
-    why = fmt::format(
-        "a gzip that expands to more than {} times its size, expected text; if intended, unpack it first",
-        kMostExpansion);
-  return size;
-}
-
-bool TextBytes::next_member(std::string& why) {
-  if (bytes_[next_] == 0) {
-    padded_ = true;
-    ++next_;
-    return false;
-  }
-  if (padded_ || bytes_[next_] != 0x1f) {
-    why = "a damaged gzip: other bytes after its end";
-    return false;
-  }
-  inflateReset(&stream_);
-  between_ = false;
-  return true;
-}
-
-namespace {
-
 constexpr size_t kBeginning = size_t{1} << 18;  // bytes that decide
 constexpr size_t kPiece = size_t{1} << 16;      // decoded at once
 
@@ -167,6 +74,119 @@ bool is_open(iconv_t converter) { return converter != reinterpret_cast<iconv_t>(
 
 }  // namespace
 
+/// The bytes of a regular file, after gzip decompression (see TextSource).
+class TextBytes {
+ public:
+  /// Reads the file `opened`; `path` is its name in messages.
+  TextBytes(const std::string& path, const std::string& opened) : path_(path) {
+    const auto refuse = [&](const std::string& why) { data_fail("{}: {}", excerpt(path), why); };
+    file_ = detail::Descriptor(::open(opened.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (file_.get() < 0) refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
+    struct stat status {};
+    if (::fstat(file_.get(), &status) != 0) refuse(std::strerror(errno));
+    if (S_ISDIR(status.st_mode)) refuse("a folder, expected a file");
+    if (!S_ISREG(status.st_mode)) refuse("not a regular file");
+    size_ = status.st_size;
+    fill();
+    const std::string_view first(reinterpret_cast<const char*>(bytes_.data()), available_);
+    for (const Unread& unread : kUnread)
+      if (first.starts_with(unread.bytes) && (unread.bytes != "BZh" || is_bzip2(first)))
+        refuse(fmt::format("{}, expected text, plain or gzip: {}", unread.name, unread.remedy));
+    if (detail::begins_as_sqlite(first)) refuse(detail::sqlite_remedy(path));
+    gzip_ = available_ >= 2 && bytes_[0] == 0x1f && bytes_[1] == 0x8b;
+    if (gzip_ && inflateInit2(&stream_, 15 + 16) != Z_OK) refuse("zlib has no memory");
+    open_ = gzip_;
+  }
+  ~TextBytes() {
+    if (open_) inflateEnd(&stream_);
+  }
+  TextBytes(const TextBytes&) = delete;
+  TextBytes& operator=(const TextBytes&) = delete;
+
+  /// Reads up to `count` bytes of text; 0 only at the end. On an error `why` is set; bytes read before it are
+  /// valid.
+  size_t read(char* buffer, size_t count, std::string& why) {
+    return gzip_ ? inflate_some(buffer, count, why) : copy_some(buffer, count);
+  }
+  /// Bytes of the file read so far.
+  int64_t position() const { return position_; }
+  /// Bytes of the file.
+  int64_t size() const { return size_; }
+
+ private:
+  void fill() {
+    ssize_t got = 0;
+    do got = ::read(file_.get(), bytes_.data(), bytes_.size());
+    while (got < 0 && errno == EINTR);
+    if (got < 0) data_fail("{}: cannot be read: {}", excerpt(path_), std::strerror(errno));
+    next_ = 0;
+    available_ = static_cast<size_t>(got);
+    position_ += got;
+  }
+  size_t copy_some(char* buffer, size_t count) {
+    if (next_ == available_) fill();
+    const size_t n = std::min(count, available_ - next_);
+    std::memcpy(buffer, bytes_.data() + next_, n);
+    next_ += n;
+    return n;
+  }
+  size_t inflate_some(char* buffer, size_t count, std::string& why) {
+    stream_.next_out = reinterpret_cast<Bytef*>(buffer);
+    stream_.avail_out = static_cast<uInt>(count);
+    while (stream_.avail_out == count && why.empty()) {
+      if (next_ == available_) fill();
+      if (available_ == 0) {
+        if (!between_) why = "a truncated gzip: it ends in the middle";
+        break;
+      }
+      if (between_ && !next_member(why)) continue;
+      stream_.next_in = bytes_.data() + next_;
+      stream_.avail_in = static_cast<uInt>(available_ - next_);
+      const int result = inflate(&stream_, Z_NO_FLUSH);
+      next_ = available_ - stream_.avail_in;
+      if (result == Z_STREAM_END) {
+        between_ = true;
+        padded_ = false;
+      } else if (result != Z_OK && result != Z_BUF_ERROR) {
+        why = fmt::format("a damaged gzip: {}", stream_.msg != nullptr ? stream_.msg : zError(result));
+      }
+    }
+    const size_t size = count - stream_.avail_out;
+    expanded_ += size;
+    if (why.empty() && expanded_ > kHarmless && expanded_ / kMostExpansion > static_cast<uint64_t>(position_))
+      why = fmt::format(
+          "a gzip that expands to more than {} times its size, expected text; if intended, unpack it first",
+          kMostExpansion);
+    return size;
+  }
+  /// At the end of a gzip member: begins the next one, or skips zero padding. False if there is none.
+  bool next_member(std::string& why) {
+    if (bytes_[next_] == 0) {
+      padded_ = true;
+      ++next_;
+      return false;
+    }
+    if (padded_ || bytes_[next_] != 0x1f) {
+      why = "a damaged gzip: other bytes after its end";
+      return false;
+    }
+    inflateReset(&stream_);
+    between_ = false;
+    return true;
+  }
+
+  std::string path_;
+  detail::Descriptor file_;
+  std::vector<unsigned char> bytes_ = std::vector<unsigned char>(size_t{1} << 18);
+  size_t next_ = 0, available_ = 0;
+  int64_t position_ = 0, size_ = 0;
+  bool gzip_ = false, open_ = false;
+  bool between_ = false;  // between members: the last one is complete
+  bool padded_ = false;
+  uint64_t expanded_ = 0;
+  z_stream stream_{};
+};
+
 bool is_encoding(const std::string& name) {
   const iconv_t converter = opened_converter(name);
   if (is_open(converter)) ::iconv_close(converter);
@@ -174,11 +194,14 @@ bool is_encoding(const std::string& name) {
 }
 
 TextDecoder::TextDecoder(const std::string& path, const std::string& opened, const std::string& encoding)
-    : bytes_(path, opened), encoding_(encoding) {}
+    : bytes_(std::make_unique<TextBytes>(path, opened)), encoding_(encoding) {}
 
 TextDecoder::~TextDecoder() {
   if (converter_ != nullptr) ::iconv_close(converter_);
 }
+
+int64_t TextDecoder::position() const { return bytes_->position(); }
+int64_t TextDecoder::bytes() const { return bytes_->size(); }
 
 std::string TextDecoder::found() const {
   return (by_mark_ && !encoding_.empty() ? fmt::format("; {} by its byte order mark", encoding_) : "") +
@@ -190,7 +213,7 @@ void TextDecoder::begin() {
   raw_.resize(kBeginning);
   size_t filled = 0;
   for (size_t got = 1; got > 0 && filled < raw_.size() && why_.empty(); filled += got)
-    got = bytes_.read(raw_.data() + filled, raw_.size() - filled, why_);
+    got = bytes_->read(raw_.data() + filled, raw_.size() - filled, why_);
   raw_.resize(filled);
   for (const Mark& mark : kMarks)
     if (!by_mark_ && raw_.starts_with(mark.bytes)) {
@@ -226,7 +249,7 @@ bool TextDecoder::decode() {
   if (raw_.size() < kPiece && !over_) {
     const size_t before = raw_.size();
     raw_.resize(before + kPiece);
-    const size_t got = bytes_.read(raw_.data() + before, kPiece, why_);
+    const size_t got = bytes_->read(raw_.data() + before, kPiece, why_);
     raw_.resize(before + got);
     over_ = got == 0;
   }
@@ -258,7 +281,7 @@ size_t TextDecoder::read(char* buffer, size_t count, std::string& why) {
     std::memcpy(buffer, text_.data() + next_, n);
     next_ += n;
   } else if (converter_ == nullptr && why_.empty()) {
-    n = bytes_.read(buffer, count, why_);
+    n = bytes_->read(buffer, count, why_);
   }
   if (next_ == text_.size() && !why_.empty()) why = why_;
   if (!carriage_returns_) return n;

@@ -1,4 +1,3 @@
-#include <adjoint/core/detail/carrier.h>
 #include <adjoint/data/detail/batch_data.h>
 #include <adjoint/data/loader/graph_loader.h>
 #include <adjoint/graph/pick_graphs.h>
@@ -52,16 +51,8 @@ Loader<GraphBatch> loader_of(const Graph& graph, const Tensor& bounds, std::shar
 }  // namespace
 
 GraphBatch GraphBatch::to(Device device) const {
-  detail::Carrier carrier(device);
-  GraphBatch copy{.graph = carrier.carry(graph),
-                  .offsets = carrier.carry(offsets),
-                  .x = {},
-                  .y = carrier.carry(y),
-                  .graphs = carrier.carry(graphs),
-                  .nodes = carrier.carry(nodes)};
-  carrier.finish();
-  if (x) copy.x = x.to(device);
-  return copy;
+  return detail::moved(*this, device, &GraphBatch::graph, &GraphBatch::offsets, &GraphBatch::y,
+                       &GraphBatch::graphs, &GraphBatch::nodes);
 }
 
 GraphLoader::GraphLoader(const Graph& whole, const Tensor& offsets, const FeatureInput& x,

@@ -1,4 +1,3 @@
-#include <adjoint/core/detail/carrier.h>
 #include <adjoint/data/detail/batch_data.h>
 #include <adjoint/data/loader/link_loader.h>
 #include <adjoint/graph/edge_attributes.h>
@@ -207,17 +206,8 @@ Loader<LinkBatch> loader_of(Graph graph, std::shared_ptr<const FeatureStore> x, 
 }  // namespace
 
 LinkBatch LinkBatch::to(Device device) const {
-  detail::Carrier carrier(device);
-  LinkBatch copy;
-  copy.nodes = carrier.carry(nodes);
-  copy.pairs = {carrier.carry(pairs.src), carrier.carry(pairs.dst)};
-  copy.label = carrier.carry(label);
-  copy.positives = positives;
-  copy.positions = carrier.carry(positions);
-  for (const Block& block : blocks) copy.blocks.push_back(carrier.carry(block));
-  carrier.finish();
-  if (x) copy.x = x.to(device);
-  return copy;
+  return detail::moved(*this, device, &LinkBatch::nodes, &LinkBatch::pairs, &LinkBatch::label,
+                       &LinkBatch::positions, &LinkBatch::blocks);
 }
 
 LinkLoader::LinkLoader(Graph graph, const FeatureInput& x, const EdgeIndex& positive,

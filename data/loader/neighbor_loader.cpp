@@ -1,4 +1,3 @@
-#include <adjoint/core/detail/carrier.h>
 #include <adjoint/data/detail/batch_data.h>
 #include <adjoint/data/loader/neighbor_loader.h>
 
@@ -39,14 +38,7 @@ Loader<NeighborBatch> loader_of(Graph graph, std::shared_ptr<const FeatureStore>
 }  // namespace
 
 NeighborBatch NeighborBatch::to(Device device) const {
-  detail::Carrier carrier(device);
-  NeighborBatch copy;
-  for (const Block& block : blocks) copy.blocks.push_back(carrier.carry(block));
-  copy.y = carrier.carry(y);
-  copy.seeds = carrier.carry(seeds);
-  carrier.finish();
-  if (x) copy.x = x.to(device);
-  return copy;
+  return detail::moved(*this, device, &NeighborBatch::blocks, &NeighborBatch::y, &NeighborBatch::seeds);
 }
 
 NeighborLoader::NeighborLoader(Graph graph, const FeatureInput& x, const Tensor& labels, const Tensor& seeds,

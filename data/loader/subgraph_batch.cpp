@@ -1,20 +1,11 @@
-#include <adjoint/core/detail/carrier.h>
 #include <adjoint/data/detail/batch_data.h>
 #include <adjoint/graph/subgraph.h>
 
 namespace adj {
 
 SubgraphBatch SubgraphBatch::to(Device device) const {
-  detail::Carrier carrier(device);
-  SubgraphBatch copy{.graph = carrier.carry(graph),
-                     .nodes = carrier.carry(nodes),
-                     .x = {},
-                     .y = carrier.carry(y),
-                     .seeds = carrier.carry(seeds),
-                     .weight = carrier.carry(weight)};
-  carrier.finish();
-  if (x) copy.x = x.to(device);
-  return copy;
+  return detail::moved(*this, device, &SubgraphBatch::graph, &SubgraphBatch::nodes, &SubgraphBatch::y,
+                       &SubgraphBatch::seeds, &SubgraphBatch::weight);
 }
 
 namespace detail {
