@@ -203,10 +203,10 @@ detail::EdgeMatrix read_market_entries(TextSource& source, EdgeListOptions optio
   matrix.ids.reserve_numbers(market.nodes);
   const Graph graph = market.edges.graph(source.path(), matrix.ids, market.symmetric, false);
   const EdgeIndex ends = graph.edge_index();
-  matrix.rows = ends.src.to_vector<int32_t>();
-  matrix.cols = ends.dst.to_vector<int32_t>();
-  matrix.values = graph.edge_weight() ? graph.edge_weight().to_vector<float>()
-                                      : std::vector<float>(matrix.rows.size(), 1.0f);
+  const Tensor& weight = graph.edge_weight();
+  for (int64_t e = 0; e < graph.num_edges(); ++e)
+    matrix.add(ends.src.data<int32_t>()[e], ends.dst.data<int32_t>()[e],
+               weight ? weight.data<float>()[e] : 1.0f);
   matrix.note = fmt::format("Matrix Market: row i is node i - 1, also in files of nodes{}", source.found());
   return matrix;
 }

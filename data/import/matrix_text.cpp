@@ -12,13 +12,9 @@ namespace {
 
 /// Rows of one block: the first fields as text, for they may be names, and what is not 0.
 struct MatrixRows {
-  struct Entry {
-    int32_t row, column;
-    float value;
-  };
   std::vector<std::string> first;
   std::vector<int64_t> lines;
-  std::vector<Entry> entries;
+  std::vector<EdgeMatrix::Entry> entries;
 };
 
 class MatrixTable {
@@ -127,17 +123,8 @@ class MatrixTable {
       matrix.set_names(head_.first, place);
       return;
     }
-    const auto is_first = [](int32_t column) { return column == 0; };
-    size_t kept = 0;  // without the first column
-    for (size_t k = 0; k < matrix.rows.size(); ++k) {
-      if (is_first(matrix.cols[k])) continue;
-      matrix.rows[kept] = matrix.rows[k];
-      matrix.cols[kept] = matrix.cols[k] - 1;
-      matrix.values[kept++] = matrix.values[k];
-    }
-    matrix.rows.resize(kept);
-    matrix.cols.resize(kept);
-    matrix.values.resize(kept);
+    std::erase_if(matrix.entries, [](const auto& entry) { return entry.col == 0; });
+    for (EdgeMatrix::Entry& entry : matrix.entries) --entry.col;
     matrix.set_names(names_, place);
     if (!head_.has_header()) return;
     std::vector<std::string> header = head_.first;
@@ -154,7 +141,7 @@ class MatrixTable {
     std::sort(distinct.begin(), distinct.end());
     if (std::adjacent_find(distinct.begin(), distinct.end()) != distinct.end())
       data_fail("{}: two columns of one name, expected different ones", place);
-    for (int32_t& column : matrix.cols) column = place_of[static_cast<size_t>(column)];
+    for (EdgeMatrix::Entry& entry : matrix.entries) entry.col = place_of[static_cast<size_t>(entry.col)];
   }
   void expect_names(int64_t names, int64_t nodes) const {
     if (names != nodes)

@@ -11,18 +11,19 @@ namespace adj::detail {
 /// The entries of a square matrix, or the pairs of lists of neighbours: [i, j] is an edge from node i to node
 /// j.
 struct EdgeMatrix {
+  struct Entry {
+    int32_t row, col;
+    float value;
+  };
   NodeIds ids{NodeIds::Kind::numbers};
-  std::vector<int32_t> rows = {}, cols = {};
-  std::vector<float> values = {};
+  std::vector<Entry> entries = {};
   bool lists = false;     ///< of neighbours: no weights; a pair that is listed twice is one
   std::string note = {};  ///< on the format, for a summary: "separated by a comma; names from the first line"
 
   void add(int64_t row, int64_t col, float value) {
-    rows.push_back(static_cast<int32_t>(row));
-    cols.push_back(static_cast<int32_t>(col));
-    values.push_back(value);
+    entries.push_back({static_cast<int32_t>(row), static_cast<int32_t>(col), value});
   }
-  int64_t size() const { return static_cast<int64_t>(rows.size()); }
+  int64_t size() const { return std::ssize(entries); }
   /// Adds nodes by their names, integers if all are. Throws DataError beginning with `place` for two equal
   /// ones.
   void set_names(const std::vector<std::string>& names, const std::string& place);
