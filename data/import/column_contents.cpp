@@ -156,8 +156,7 @@ std::string ColumnContents::problem_of_categories() const {
   if (texts_ == 0) return "expected texts";
   if (!wanted_ && ambiguous_dates_ == texts_)
     return "a column of dates whose order is unclear, expected 2024-12-31 (--types COLUMN=category takes "
-           "them "
-           "as texts; --without COLUMN: no feature)";
+           "them as texts; --without COLUMN: no feature)";
   const auto kinds = static_cast<int64_t>(kinds_.size());
   const bool identifies = !wanted_ && texts_ > 2 && kinds == texts_;
   if (!identifies && kinds_.size() <= most()) return "";
@@ -175,8 +174,7 @@ std::string ColumnContents::choose_set(ColumnEncoder& encoder) const {
   if (items_[k].size() > most())
     return fmt::format(
         "a column of more than {} different items, expected fewer, or a number of columns for them by their "
-        "hashes "
-        "(--types COLUMN=set:256)",
+        "hashes (--types COLUMN=set:256)",
         most());
   encoder.categories.assign(items_[k].begin(), items_[k].end());
   if (std::all_of(items_[k].begin(), items_[k].end(),

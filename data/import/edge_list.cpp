@@ -15,8 +15,7 @@ namespace {
 std::string other_format(std::string_view line, std::string_view second) {
   const auto via_networkx = [](std::string_view format, std::string_view reader) {
     return fmt::format(
-        "{}, expected a list of edges; data/to_adjoint.py reads it: to_adjoint(networkx.{}, "
-        "\"OUT.h5\")",
+        "{}, expected a list of edges; data/to_adjoint.py reads it: to_adjoint(networkx.{}, \"OUT.h5\")",
         format, reader);
   };
   const std::string begin = lower(trimmed(line).substr(0, 16));
@@ -128,8 +127,7 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
   if (options.columns.source.empty() && has_colon(head.first) && has_colon(head.second))
     data_fail(
         "{}: \"{}\", which may be a node and its neighbours, expected a list of edges (--layout neighbors: a "
-        "node and "
-        "its neighbours in each line; with --source and --target it is a list)",
+        "node and its neighbours in each line; with --source and --target it is a list)",
         place, excerpt(head.row));
   if (!head.is_table && options.header != Header::no && is_title(head.first, head.second))
     data_fail(
@@ -166,10 +164,9 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
   expect_single_ids(head, columns, place);
   if (columns.rule == Rule::none)
     data_fail(
-        "{}: {} columns, of which names make none source and target, expected --source and --target to "
-        "say which (a name of the header, or a number from 1); --layout neighbors: a node and its neighbours "
-        "in each "
-        "line",
+        "{}: {} columns, of which names make none source and target, expected --source and --target to say "
+        "which (a name of the header, or a number from 1); --layout neighbors: a node and its neighbours in "
+        "each line",
         place, head.columns());
   if (head.has_header() || layout.commented) expect_one_kind(path, layout);
   if (columns.rule != Rule::chosen && lower(head.first_comment).starts_with("% bip"))

@@ -92,8 +92,7 @@ ImportedEdges edges_of(EdgeMatrix& matrix, const std::string& path, const EdgeLi
     if (!matrix.lists && above > 0 && below > 0)
       data_fail(
           "{}: the entry from {} to {} is {}, back it is {}, expected a symmetric matrix or one triangle "
-          "(without "
-          "--undirected edges are directed)",
+          "(without --undirected edges are directed)",
           excerpt(path), name(row), name(col), value, finder.value(col, row));
     for (const EdgeMatrix::Entry& entry : alone) matrix.add(entry.col, entry.row, entry.value);
     matrix.note += matrix.lists

@@ -332,8 +332,7 @@ class TableReader {
       if (!is_filled(encoder))
         source_.fail(gaps.missing_line,
                      "no value in {}, expected one, as {} was converted without --impute and has none for "
-                     "gaps (convert "
-                     "its table again with --impute, or fill the gaps)",
+                     "gaps (convert its table again with --impute, or fill the gaps)",
                      called(c), excerpt(files_.like->path));
       table.note += fmt::format("; {}: {} missing", column, gaps.missing);
       if (!encoder.filling.empty())

@@ -29,8 +29,7 @@ class InfoReader {
       info.task = Info::Kind::multiclass;
     } else if (task != "binary_classification") {
       file_.fail(root_["task"].Mark(),
-                 "task \"{}\", expected binary_classification, "
-                 "multiclass_classification or regression",
+                 "task \"{}\", expected binary_classification, multiclass_classification or regression",
                  task);
     }
     info.target = scalar("target_name");

@@ -55,8 +55,7 @@ class ListReader {
                           excerpt(fmt::format("{}", fmt::join(head_.commented, ", "))));
     if (first_is_alone_)
       note += fmt::format(
-          "; line {} taken as an edge: {}, with ids that occur in no other line (--header yes if "
-          "it is one)",
+          "; line {} taken as an edge: {}, with ids that occur in no other line (--header yes if it is one)",
           head_.format.first_line, excerpt(head_.row));
     if (dropped_ > 0)
       note += fmt::format("; {} line{} without an id dropped", dropped_, dropped_ == 1 ? "" : "s");

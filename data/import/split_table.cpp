@@ -209,8 +209,7 @@ std::vector<TimedItem> times_in(const SplitColumn& reader, const std::vector<Tab
     const std::optional<Time> time = time_in(value.text);
     if (!time)
       reader.source().fail(value.line,
-                           "\"{}\" in {}, expected a number or a date as 2021-03-05 or "
-                           "2021-03-05T17:30:00Z",
+                           "\"{}\" in {}, expected a number or a date as 2021-03-05 or 2021-03-05T17:30:00Z",
                            excerpt(value.text), reader.column());
     if (all.empty()) kind = time->kind;
     if (time->kind != kind)

@@ -145,8 +145,7 @@ void SqliteFile::fail_with(const std::string& path, int code) {
     case SQLITE_READONLY:
       data_fail(
           "{}: a transaction in it was not finished, expected a finished one (its program, or sqlite3 with "
-          "any "
-          "query, finishes it)",
+          "any query, finishes it)",
           excerpt(path));
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
@@ -160,8 +159,7 @@ std::string SqliteFile::tables() {
   sqlite3_stmt* prepared = nullptr;
   constexpr const char* kQuery =
       "SELECT name || CASE type WHEN 'view' THEN ' (view)' ELSE '' END FROM sqlite_schema WHERE type IN "
-      "('table', "
-      "'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name";
+      "('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name";
   if (const int code = sqlite3_prepare_v2(database_.get(), kQuery, -1, &prepared, nullptr); code != SQLITE_OK)
     fail_with(file_, code);
   const Statement statement(prepared, sqlite3_finalize);

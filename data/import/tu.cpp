@@ -245,8 +245,7 @@ class TuReader {
       const int32_t source = pair[2 * e] - 1, target = pair[2 * e + 1] - 1;
       if (graph[source] != graph[target])
         fail_row(path("A"), {}, e,
-                 "an edge from node {} of graph {} to node {} of graph {}, expected edges within "
-                 "graphs",
+                 "an edge from node {} of graph {} to node {} of graph {}, expected edges within graphs",
                  source + 1, graph[source], target + 1, graph[target]);
       src.mutable_data<int32_t>()[e] = place_of(source);
       dst.mutable_data<int32_t>()[e] = place_of(target);

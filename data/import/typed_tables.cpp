@@ -122,8 +122,7 @@ class TableImport {
     if (!rows.has_header() || std::ranges::find(rows.names(), table.graph) != rows.names().end()) return;
     data_fail(
         "{}: no column \"{}\", expected one with the graphs of edges, or, if ids of nodes are unique over "
-        "all "
-        "graphs, a choice for the nodes alone (--graph {}={})",
+        "all graphs, a choice for the nodes alone (--graph {}={})",
         rows.place(), excerpt(table.graph), excerpt(files_.nodes[0].type), excerpt(table.graph));
   }
 
