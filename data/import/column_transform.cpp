@@ -25,17 +25,6 @@ double polynomial(const std::array<double, N>& c, double x) {
 
 }  // namespace
 
-std::string_view name_of(ColumnTransform transform) {
-  constexpr std::string_view kNames[] = {"none", "standard", "min-max", "quantile-normal",
-                                         "quantile-uniform"};
-  return kNames[static_cast<size_t>(transform)];
-}
-
-std::string_view name_of(Imputation imputation) {
-  constexpr std::string_view kNames[] = {"most-frequent", "mean", "median", "zero"};
-  return kNames[static_cast<size_t>(imputation)];
-}
-
 float detail::imputed_value(Imputation imputation, std::vector<float> values) {
   if (imputation == Imputation::zero) return 0.0f;
   ADJ_CHECK(!values.empty(), "imputed_value: no values");

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <cstdint>
-#include <string_view>
+#include <adjoint/core/choice.h>
+
 #include <vector>
 
 namespace adj {
@@ -15,12 +15,16 @@ namespace adj {
 ///   quantiles (from all rows, no subsampling); gives the normal quantile of the rank, within ±5.199.
 /// - quantile_uniform: the same with "uniform"; gives the rank, 0 to 1.
 enum class ColumnTransform : uint8_t { none, standard, min_max, quantile_normal, quantile_uniform };
-std::string_view name_of(ColumnTransform transform);
+constexpr auto names_of(ColumnTransform) {  ///< in the enum's order
+  return std::array{"none", "standard", "min-max", "quantile-normal", "quantile-uniform"};
+}
 
 /// Replacement of missing numbers, computed from the others as in `SimpleImputer`: the smallest of the most
 /// frequent values, the mean or the median; or zero.
 enum class Imputation : uint8_t { most_frequent, mean, median, zero };
-std::string_view name_of(Imputation imputation);
+constexpr auto names_of(Imputation) {  ///< in the enum's order
+  return std::array{"most-frequent", "mean", "median", "zero"};
+}
 
 /// A transform fitted to one column.
 class ColumnFit {

@@ -373,11 +373,6 @@ class GraphLandReader {
 
 }  // namespace
 
-std::string_view name_of(GraphLandOptions::Split split) {
-  constexpr std::string_view kNames[] = {"RL", "RH", "TH", "THI"};
-  return kNames[static_cast<size_t>(split)];
-}
-
 Dataset import_graphland(const std::string& folder, const GraphLandOptions& options) {
   return GraphLandReader(folder, options).read();
 }

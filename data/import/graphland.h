@@ -26,7 +26,9 @@ struct GraphLandOptions {
   Imputation fraction_imputation = Imputation::most_frequent;   ///< in fraction columns
   bool undirected = true;  ///< both directions of every edge, duplicates merged
 };
-std::string_view name_of(GraphLandOptions::Split split);
+constexpr auto names_of(GraphLandOptions::Split) {
+  return std::array{"RL", "RH", "TH", "THI"};
+}  ///< in the enum's order
 
 /// Imports a GraphLand folder (Bazhenov et al. 2025): `info.yaml`, which names the columns, `features.csv`,
 /// `targets.csv`, `split_masks_RL.csv` (RH, TH) and `edgelist.csv`, as PyG's GraphLandDataset does, numbers

@@ -121,17 +121,6 @@ std::optional<Time> date_in(std::string_view word) {
 
 }  // namespace
 
-std::string_view name_of(TimeKind kind) {
-  switch (kind) {
-    case TimeKind::number:
-      return "a number";
-    case TimeKind::date:
-      return "a date without a time zone";
-    default:
-      return "a date with a time zone";
-  }
-}
-
 std::optional<Time> time_in(std::string_view text) {
   text = trimmed(text);
   if (const std::optional<int64_t> whole = integer_in(text)) {

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <cstdint>
+#include <adjoint/core/choice.h>
+
 #include <optional>
 #include <string_view>
 
@@ -8,8 +9,9 @@ namespace adj {
 
 /// Whether times are numbers, dates without a time zone, or dates with one: only times of one kind compare.
 enum class TimeKind : uint8_t { number, date, zoned_date };
-/// "a number", for messages.
-std::string_view name_of(TimeKind kind);
+constexpr auto names_of(TimeKind) {  ///< for messages
+  return std::array{"a number", "a date without a time zone", "a date with a time zone"};
+}
 
 /// A point in time as text says it, exactly: any int64 or double, or microseconds since 1970.
 struct Time {
