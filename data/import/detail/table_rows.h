@@ -1,7 +1,6 @@
 #pragma once
 
 #include <adjoint/core/tensor.h>
-#include <adjoint/data/import/detail/table_rows.h>
 #include <adjoint/data/import/node_columns.h>
 #include <adjoint/data/import/table_head.h>
 
