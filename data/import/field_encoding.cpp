@@ -11,23 +11,6 @@ namespace adj {
 
 namespace {
 
-/// Takes a number of `least` to `most` digits from the front of a text.
-std::optional<int> take_digits(std::string_view& text, size_t least, size_t most) {
-  int value = 0;
-  size_t count = 0;
-  for (; count < std::min(most, text.size()) && text[count] >= '0' && text[count] <= '9'; ++count)
-    value = 10 * value + (text[count] - '0');
-  if (count < least) return {};
-  text.remove_prefix(count);
-  return value;
-}
-
-bool take(std::string_view& text, std::string_view one_of) {
-  if (text.empty() || one_of.find(text.front()) == std::string_view::npos) return false;
-  text.remove_prefix(1);
-  return true;
-}
-
 size_t bucket(std::string_view text, int64_t columns) {
   detail::ContentHash hash;
   hash.add(text);
@@ -96,11 +79,17 @@ std::optional<double> days_in(std::string_view text) {
 }
 
 bool is_ambiguous_date(std::string_view text) {
+  constexpr size_t none = std::string_view::npos;
   text = trimmed(text);
-  if (!take_digits(text, 1, 2) || text.empty()) return false;
-  const std::string_view between = text.substr(0, 1);
-  if (!take(text, "/.-") || !take_digits(text, 1, 2) || !take(text, between)) return false;
-  return take_digits(text, 2, 4) && (text.empty() || text.front() == ' ');
+  const auto has_digits = [](std::string_view part, size_t least) {
+    return part.size() >= least && part.size() <= 2 * least && part.find_first_not_of("0123456789") == none;
+  };
+  const size_t first = text.find_first_of("/.-"),
+               second = first == none ? none : text.find(text[first], first + 1);
+  if (second == none) return false;
+  const std::string_view year = text.substr(second + 1);
+  return has_digits(text.substr(0, first), 1) && has_digits(text.substr(first + 1, second - first - 1), 1) &&
+         has_digits(year.substr(0, year.find(' ')), 2);
 }
 
 FieldEncoder::FieldEncoder(const ColumnEncoder& encoder, Decimal decimal)

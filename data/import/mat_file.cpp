@@ -74,30 +74,14 @@ std::vector<To> converted(std::string_view bytes) {
 /// Empty for an element that has no numbers.
 template <class To>
 std::vector<To> numbers(const Element& element) {
-  switch (element.kind) {
-    case 1:
-      return converted<int8_t, To>(element.bytes);
-    case 2:
-      return converted<uint8_t, To>(element.bytes);
-    case 3:
-      return converted<int16_t, To>(element.bytes);
-    case 4:
-      return converted<uint16_t, To>(element.bytes);
-    case kInt32:
-      return converted<int32_t, To>(element.bytes);
-    case 6:
-      return converted<uint32_t, To>(element.bytes);
-    case 7:
-      return converted<float, To>(element.bytes);
-    case 9:
-      return converted<double, To>(element.bytes);
-    case 12:
-      return converted<int64_t, To>(element.bytes);
-    case 13:
-      return converted<uint64_t, To>(element.bytes);
-    default:
-      return {};
-  }
+  std::vector<To> values;
+  const auto take_as = [&]<class T>(uint32_t kind, T) {
+    if (element.kind == kind) values = converted<T, To>(element.bytes);
+  };
+  take_as(1, int8_t{}), take_as(2, uint8_t{}), take_as(3, int16_t{}), take_as(4, uint16_t{});
+  take_as(kInt32, int32_t{}), take_as(6, uint32_t{}), take_as(7, 0.0f), take_as(9, 0.0);
+  take_as(12, int64_t{}), take_as(13, uint64_t{});
+  return values;
 }
 
 std::string inflated(const std::string& path, std::string_view packed) {
