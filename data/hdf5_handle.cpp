@@ -37,22 +37,12 @@ std::string last_error() {
 }
 
 NumberType number_type(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return {H5T_IEEE_F32LE, H5T_NATIVE_FLOAT};
-    case DType::f64:
-      return {H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE};
-    case DType::i32:
-      return {H5T_STD_I32LE, H5T_NATIVE_INT32};
-    case DType::i64:
-      return {H5T_STD_I64LE, H5T_NATIVE_INT64};
-    case DType::u8:
-      return {H5T_STD_U8LE, H5T_NATIVE_UINT8};
-    case DType::bf16:
-    case DType::bits:
-      break;
-  }
-  return {};
+  if (dtype == DType::f32) return {H5T_IEEE_F32LE, H5T_NATIVE_FLOAT};
+  if (dtype == DType::f64) return {H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE};
+  if (dtype == DType::i32) return {H5T_STD_I32LE, H5T_NATIVE_INT32};
+  if (dtype == DType::i64) return {H5T_STD_I64LE, H5T_NATIVE_INT64};
+  if (dtype == DType::u8) return {H5T_STD_U8LE, H5T_NATIVE_UINT8};
+  return {};  // of bfloat16 and bits
 }
 
 }  // namespace adj::hdf5

@@ -37,40 +37,25 @@ std::string join(const std::string& group, const std::string& name) {
 /// Name of a type for messages, and how to read it.
 void describe_type(hid_t type, Found& found) {
   const auto bits = 8 * H5Tget_size(type);
-  found.type = "of another kind";
-  switch (H5Tget_class(type)) {
-    case H5T_INTEGER: {
-      const bool is_signed = H5Tget_sign(type) != H5T_SGN_NONE;
-      found.type = fmt::format("{}int{}", is_signed ? "" : "u", bits);
-      found.readable = bits <= 64;
-      found.dtype = bits <= (is_signed ? 32u : 16u) ? DType::i32 : DType::i64;
-      if (!is_signed && bits <= 8) found.dtype = DType::u8;
-      break;
-    }
-    case H5T_FLOAT:
-      found.type = fmt::format("float{}", bits);
-      found.readable = bits <= 64;
-      found.dtype = bits <= 32 ? DType::f32 : DType::f64;
-      break;
-    case H5T_STRING:
-      found.type = "string";
-      break;
-    case H5T_ENUM:
-      found.type = "enumeration";
-      if (bits == 8 && H5Tget_nmembers(type) == 2) {
-        found.type = "bool";
-        found.readable = found.raw = true;
-      }
-      break;
-    case H5T_COMPOUND:
-      found.type = "compound";
-      break;
-    case H5T_VLEN:
-      found.type = "variable-length array";
-      break;
-    default:
-      break;
+  const H5T_class_t kind = H5Tget_class(type);
+  found.type = kind == H5T_STRING     ? "string"
+               : kind == H5T_ENUM     ? "enumeration"
+               : kind == H5T_COMPOUND ? "compound"
+               : kind == H5T_VLEN     ? "variable-length array"
+                                      : "of another kind";
+  if (kind == H5T_INTEGER) {
+    const bool is_signed = H5Tget_sign(type) != H5T_SGN_NONE;
+    found.type = fmt::format("{}int{}", is_signed ? "" : "u", bits);
+    found.dtype = bits <= (is_signed ? 32u : 16u) ? DType::i32 : DType::i64;
+    if (!is_signed && bits <= 8) found.dtype = DType::u8;
+  } else if (kind == H5T_FLOAT) {
+    found.type = fmt::format("float{}", bits);
+    found.dtype = bits <= 32 ? DType::f32 : DType::f64;
+  } else if (kind == H5T_ENUM && bits == 8 && H5Tget_nmembers(type) == 2) {
+    found.type = "bool";
+    found.raw = true;
   }
+  found.readable = found.raw || ((kind == H5T_INTEGER || kind == H5T_FLOAT) && bits <= 64);
 }
 
 /// True if values of this type have the same layout in memory and in the file.

@@ -66,6 +66,34 @@ std::string_view description(ColumnType type) {
   return kTexts[static_cast<size_t>(type)];
 }
 
+/// For a summary.
+std::string type_note(const ColumnEncoder& encoder) {
+  switch (encoder.type) {
+    case ColumnType::number:
+    case ColumnType::boolean:
+      return "boolean";
+    case ColumnType::category:
+      return fmt::format("category of {}", encoder.categories.size());
+    case ColumnType::ordinal:
+      return fmt::format("0 to {}, from {} to {}", encoder.categories.size() - 1,
+                         excerpt(encoder.categories.front()), excerpt(encoder.categories.back()));
+    case ColumnType::hash:
+      return fmt::format("hashed into {} columns", encoder.columns);
+    case ColumnType::text:
+      return fmt::format("words and pairs of words, hashed into {} columns", encoder.columns);
+    case ColumnType::date:
+      return "date, in days since 1970-01-01";
+    case ColumnType::vector:
+      return fmt::format("{} numbers in a field", encoder.columns);
+    case ColumnType::set:
+      break;
+  }
+  return fmt::format("set, items separated by {}, {}", name_of(set_separator(encoder)),
+                     encoder.categories.empty()
+                         ? fmt::format("hashed into {} columns", encoder.columns)
+                         : fmt::format("{} different ones", encoder.categories.size()));
+}
+
 std::string plural(int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
@@ -283,45 +311,13 @@ class TableReader {
 
   void note_type(size_t c, FeatureTable& table) const {
     const ColumnEncoder& encoder = encoders_[c];
-    if (encoder.type == ColumnType::number) {
-      if (const std::string losses = contents_[c].losses(); !losses.empty())
-        table.note += fmt::format("; {}: numbers, {}", excerpt(encoder.column), losses);
-      return;
+    if (encoder.type != ColumnType::number) {
+      table.note += fmt::format("; {}: {}", excerpt(encoder.column), type_note(encoder));
+      if (encoder.has_zeros() && contents_[c].gaps() > 0)
+        table.note += fmt::format(", {} without one", contents_[c].gaps());
+    } else if (const std::string losses = contents_[c].losses(); !losses.empty()) {
+      table.note += fmt::format("; {}: numbers, {}", excerpt(encoder.column), losses);
     }
-    table.note += fmt::format("; {}: ", excerpt(encoder.column));
-    switch (encoder.type) {
-      case ColumnType::number:
-      case ColumnType::boolean:
-        table.note += "boolean";
-        break;
-      case ColumnType::category:
-        table.note += fmt::format("category of {}", encoder.categories.size());
-        break;
-      case ColumnType::ordinal:
-        table.note += fmt::format("0 to {}, from {} to {}", encoder.categories.size() - 1,
-                                  excerpt(encoder.categories.front()), excerpt(encoder.categories.back()));
-        break;
-      case ColumnType::hash:
-        table.note += fmt::format("hashed into {} columns", encoder.columns);
-        break;
-      case ColumnType::text:
-        table.note += fmt::format("words and pairs of words, hashed into {} columns", encoder.columns);
-        break;
-      case ColumnType::date:
-        table.note += "date, in days since 1970-01-01";
-        break;
-      case ColumnType::vector:
-        table.note += fmt::format("{} numbers in a field", encoder.columns);
-        break;
-      case ColumnType::set:
-        table.note += fmt::format("set, items separated by {}, ", name_of(set_separator(encoder)));
-        table.note += encoder.categories.empty()
-                          ? fmt::format("hashed into {} columns", encoder.columns)
-                          : fmt::format("{} different ones", encoder.categories.size());
-        break;
-    }
-    if (encoder.has_zeros() && contents_[c].gaps() > 0)
-      table.note += fmt::format(", {} without one", contents_[c].gaps());
   }
 
   /// Notes or refuses what has no features by an encoder that is known.

@@ -276,28 +276,22 @@ std::string number_text(S value) {
   if constexpr (std::is_arithmetic_v<S>) return fmt::format("{}", value);
 }
 
-/// Calls f.template operator()<S>() with the storage type of the array's elements.
+/// Calls f.template operator()<S>() with the type of this width, 1, 2, 4 or 8 bytes.
+template <class One, class Two, class Four, class Eight, class F>
+void dispatch_width(size_t width, F&& f) {
+  if (width == 1) return f.template operator()<One>();
+  if (width == 2) return f.template operator()<Two>();
+  if (width == 4) return f.template operator()<Four>();
+  return f.template operator()<Eight>();
+}
+/// The same with the storage type of the array's elements.
 template <class F>
 void dispatch(const NpyHeader& header, F&& f) {
   const size_t width = header.width;
-  switch (header.kind) {
-    case NpyKind::boolean:
-      return f.template operator()<Bool>();
-    case NpyKind::integer:
-      if (width == 1) return f.template operator()<int8_t>();
-      if (width == 2) return f.template operator()<int16_t>();
-      if (width == 4) return f.template operator()<int32_t>();
-      return f.template operator()<int64_t>();
-    case NpyKind::unsigned_integer:
-      if (width == 1) return f.template operator()<uint8_t>();
-      if (width == 2) return f.template operator()<uint16_t>();
-      if (width == 4) return f.template operator()<uint32_t>();
-      return f.template operator()<uint64_t>();
-    default:
-      if (width == 2) return f.template operator()<Half>();
-      if (width == 4) return f.template operator()<float>();
-      return f.template operator()<double>();
-  }
+  if (header.kind == NpyKind::integer) return dispatch_width<int8_t, int16_t, int32_t, int64_t>(width, f);
+  if (header.kind == NpyKind::unsigned_integer)
+    return dispatch_width<uint8_t, uint16_t, uint32_t, uint64_t>(width, f);
+  return dispatch_width<Bool, Half, float, double>(width, f);  // a boolean has one byte, no float has
 }
 
 /// Whether float32 does not hold a whole number.

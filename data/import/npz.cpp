@@ -313,23 +313,16 @@ const std::vector<int64_t>& NpzReader::shape(std::string_view name) const { retu
 
 DType NpzReader::dtype(std::string_view name) const {
   const NpyHeader& header = array(name).header;
-  switch (header.kind) {
-    case NpyKind::boolean:
-      return DType::u8;
-    case NpyKind::integer:
-      return header.width == 8 ? DType::i64 : DType::i32;
-    case NpyKind::unsigned_integer:
-      return header.width == 1 ? DType::u8 : header.width == 2 ? DType::i32 : DType::i64;
-    case NpyKind::floating:
-      return header.width == 8 ? DType::f64 : DType::f32;
-    case NpyKind::object:
-      fail(name, "pickled Python objects, which are not read: they can run any code; expected numbers");
-    case NpyKind::bytes:
-    case NpyKind::unicode:
-      fail(name, "strings ({}), expected numbers", header.type);
-    case NpyKind::other:
-      break;
-  }
+  const size_t width = header.width;
+  if (header.kind == NpyKind::boolean) return DType::u8;
+  if (header.kind == NpyKind::integer) return width == 8 ? DType::i64 : DType::i32;
+  if (header.kind == NpyKind::unsigned_integer)
+    return width == 1 ? DType::u8 : width == 2 ? DType::i32 : DType::i64;
+  if (header.kind == NpyKind::floating) return width == 8 ? DType::f64 : DType::f32;
+  if (header.kind == NpyKind::object)
+    fail(name, "pickled Python objects, which are not read: they can run any code; expected numbers");
+  if (header.kind == NpyKind::bytes || header.kind == NpyKind::unicode)
+    fail(name, "strings ({}), expected numbers", header.type);
   fail(name, "elements of the type {}, expected bools, integers or floats of 16, 32 or 64 bits", header.type);
 }
 

@@ -63,22 +63,13 @@ using Statement = std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)>;
 
 /// Appends a field of the current row, as write_csv() says. Returns what is wrong with it, or nothing.
 std::string_view append_field(sqlite3_stmt* row, int column, std::string& text) {
-  switch (sqlite3_column_type(row, column)) {
-    case SQLITE_NULL:
-      if (sqlite3_column_count(row) == 1) text += "\"\"";  // not an empty line
-      return "";
-    case SQLITE_INTEGER:
-      text += std::to_string(sqlite3_column_int64(row, column));
-      return "";
-    case SQLITE_FLOAT:
-      text += fmt::format("{}", sqlite3_column_double(row, column));
-      return "";
-    case SQLITE_BLOB:
-      return "a blob, expected numbers or text (a query chooses the columns, as 'FILE:SELECT id, name FROM "
-             "…')";
-    default:
-      break;
-  }
+  const int type = sqlite3_column_type(row, column);
+  if (type == SQLITE_BLOB)
+    return "a blob, expected numbers or text (a query chooses the columns, as 'FILE:SELECT id, name FROM …')";
+  if (type == SQLITE_NULL && sqlite3_column_count(row) == 1) text += "\"\"";  // not an empty line
+  if (type == SQLITE_INTEGER) text += std::to_string(sqlite3_column_int64(row, column));
+  if (type == SQLITE_FLOAT) text += fmt::format("{}", sqlite3_column_double(row, column));
+  if (type != SQLITE_TEXT) return "";
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(row, column));
   if (bytes == nullptr) throw std::bad_alloc();
   const std::string_view field(bytes, static_cast<size_t>(sqlite3_column_bytes(row, column)));
@@ -138,21 +129,17 @@ void SqliteFile::Close::operator()(sqlite3* database) const { sqlite3_close(data
 
 void SqliteFile::fail_with(const std::string& path, int code) {
   const std::string message = database_ != nullptr ? sqlite3_errmsg(database_.get()) : sqlite3_errstr(code);
-  switch (code & 0xff) {
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      data_fail("{}: locked by a program that writes it, expected one that can be read", excerpt(path));
-    case SQLITE_READONLY:
-      data_fail(
-          "{}: a transaction in it was not finished, expected a finished one (its program, or sqlite3 with "
-          "any query, finishes it)",
-          excerpt(path));
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-      data_fail("{}: a damaged SQLite file: {}", excerpt(path), message);
-    default:
-      data_fail("{}: {}", excerpt(path), message);
-  }
+  const int kind = code & 0xff;
+  if (kind == SQLITE_BUSY || kind == SQLITE_LOCKED)
+    data_fail("{}: locked by a program that writes it, expected one that can be read", excerpt(path));
+  if (kind == SQLITE_READONLY)
+    data_fail(
+        "{}: a transaction in it was not finished, expected a finished one (its program, or sqlite3 with any "
+        "query, finishes it)",
+        excerpt(path));
+  if (kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB)
+    data_fail("{}: a damaged SQLite file: {}", excerpt(path), message);
+  data_fail("{}: {}", excerpt(path), message);
 }
 
 std::string SqliteFile::tables() {
