@@ -75,22 +75,16 @@ const Opened& opened(const H5FD_t* file) { return *reinterpret_cast<const Opened
 
 constexpr haddr_t kMostAddress = haddr_t{1} << 62;
 
-/// The Output being created, one at a time under mutex(); set by create().
-Output*& being_created() {
-  static Output* output = nullptr;
-  return output;
-}
-/// Size of the file that it begins with.
-haddr_t& size_to_open() {
-  static haddr_t size = 0;
-  return size;
-}
+/// The Output being created, one at a time under mutex(), and the size of the file that it begins with; set
+/// by Output::open().
+Output* being_created = nullptr;
+haddr_t size_to_open = 0;
 
 H5FD_t* open(const char*, unsigned, hid_t, haddr_t) {
   auto* file = new (std::nothrow) Opened{};
   if (file == nullptr) return nullptr;
-  file->output = being_created();
-  file->end = size_to_open();
+  file->output = being_created;
+  file->end = size_to_open;
   return &file->base;
 }
 
@@ -193,8 +187,8 @@ Handle Output::open(int64_t size) {
   H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, size > 0 ? H5F_LIBVER_LATEST : H5F_LIBVER_V18);
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
   H5Pset_obj_track_times(creation.get(), false);
-  being_created() = this;
-  size_to_open() = static_cast<haddr_t>(size);
+  being_created = this;
+  size_to_open = static_cast<haddr_t>(size);
   if (size > 0) return Handle(H5Fopen(unique_name().c_str(), H5F_ACC_RDWR, access.get()), H5Fclose);
   return Handle(H5Fcreate(unique_name().c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
 }

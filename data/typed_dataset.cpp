@@ -251,28 +251,17 @@ CheckedTypedDataset check_typed_dataset(const std::string& path) {
 
 namespace {
 
-/// Distinct names of groups: that of the type where it is a plain word, else a number.
-class GroupNames {
- public:
-  explicit GroupNames(std::string parent) : parent_(std::move(parent)) {}
-
-  std::string add(const std::string& name) {
-    const bool plain =
-        !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
-          return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-                 c == '-';
-        });
-    std::string group = plain ? name : std::to_string(count_++);
-    while (taken_.contains(group)) group = std::to_string(count_++);
-    taken_.insert(group);
-    return parent_ + "/" + group;
-  }
-
- private:
-  std::string parent_;
-  std::set<std::string> taken_;
-  int64_t count_ = 0;
-};
+/// Gives distinct names of groups: that of the type where it is a plain word, else a number.
+auto group_names(const std::string& parent) {
+  return [parent, taken = std::set<std::string>(), count = int64_t{0}](const std::string& type) mutable {
+    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    const bool is_plain =
+        !type.empty() && type.size() <= 64 && type.find_first_not_of(plain) == std::string::npos;
+    std::string group = is_plain ? type : std::to_string(count++);
+    while (!taken.insert(group).second) group = std::to_string(count++);
+    return parent + "/" + group;
+  };
+}
 
 void write_task(H5Writer& file, const std::string& group, const ItemTable& items, bool edges) {
   if (items.task == Task::none) return;
@@ -295,13 +284,13 @@ void save_typed_dataset(const TypedDataset& dataset, const std::string& path, in
   ADJ_CHECK(graph, "save_typed_dataset {}: the dataset has no graph", path);
   std::vector<std::pair<std::string, std::string>> nodes;  // types and groups
   std::vector<std::pair<EdgeType, std::string>> edges;
-  GroupNames node_groups("nodes"), edge_groups("edges");
+  auto node_groups = group_names("nodes"), edge_groups = group_names("edges");
   for (const std::string& type : graph.node_types()) {
     ADJ_CHECK(dataset.nodes.contains(type), "save_typed_dataset {}: no items of nodes \"{}\"", path, type);
     ADJ_CHECK(!dataset.nodes.find(type)->second.x_in_file,
               "save_typed_dataset {}: the features of \"{}\" are left in a file, expected them in memory",
               path, type);
-    nodes.emplace_back(type, node_groups.add(type));
+    nodes.emplace_back(type, node_groups(type));
     expect_name(path, nodes.back().second, type);
     detail::expect_loadable(dataset.nodes.find(type)->second, graph.num_nodes(type), graph.num_edges(),
                             ItemPaths::nodes(nodes.back().second), path);
@@ -311,7 +300,7 @@ void save_typed_dataset(const TypedDataset& dataset, const std::string& path, in
     ADJ_CHECK(items != dataset.edges.end(), "save_typed_dataset {}: no items of edges {}", path, type.str());
     ADJ_CHECK(!items->second.x.is_sparse(), "save_typed_dataset {}: sparse attributes of edges {}", path,
               type.str());
-    edges.emplace_back(type, edge_groups.add(type.name));
+    edges.emplace_back(type, edge_groups(type.name));
     expect_name(path, edges.back().second, type.name);
     const int64_t count = graph.relation(type).num_edges();
     if (count > 0)
