@@ -36,52 +36,40 @@ std::vector<int32_t> softmax_rows(std::vector<float>& values, size_t columns) {
   return best;
 }
 
-/// The rows of a file: nodes in their original order or those chosen, or graphs.
+/// Row k is row order[k] (int32 on the CPU; absent: k), on the CPU.
+Tensor in_order(const Tensor& rows, const Tensor& order) {
+  const Tensor host = rows.to(Device::cpu());
+  return host && order ? detail::gather_edges(host, order) : host;
+}
+
+/// The rows of a file: nodes in their original order or those chosen, or graphs; and their names.
 struct Rows {
   Tensor index;                 ///< int32: row k is row index[k] of the dataset; absent: k
   std::vector<int32_t> number;  ///< of the node or graph in row k; empty: k
-
-  Rows(const Dataset& data, const Tensor& chosen, bool of_graphs) {
-    const Tensor order = of_graphs ? Tensor() : data.order.to(Device::cpu());
-    index = chosen ? chosen.to(Device::cpu()) : order ? inverse_order(order) : Tensor();
-    if (chosen) number = (order ? detail::gather_edges(order, index) : index).to_vector<int32_t>();
-  }
-  /// Edges in the order of the list that the graph was made from.
-  static Rows of_edges(const Dataset& data) {
-    Rows rows(data, {}, true);
-    if (const Tensor& listed = data.graph.input_order()) rows.index = inverse_order(listed.to(Device::cpu()));
-    return rows;
-  }
-  Tensor select(const Tensor& rows) const {
-    const Tensor host = rows.to(Device::cpu());
-    return host && index ? detail::gather_edges(host, index) : host;
-  }
-  int32_t operator()(int64_t row) const {
-    return number.empty() ? static_cast<int32_t>(row) : number[static_cast<size_t>(row)];
-  }
-};
-
-/// Names of nodes or graphs by row.
-struct RowNames {
   std::string group, word;
   Tensor ids;
   detail::PackedNames names;
 
-  RowNames(const Dataset& data, const Rows& rows, bool of_graphs)
+  explicit Rows(const Dataset& data, const Tensor& chosen = {}, bool of_graphs = false)
       : group(of_graphs ? "graphs" : "nodes"), word(of_graphs ? "graph" : "node") {
+    const Tensor order = of_graphs ? Tensor() : data.order.to(Device::cpu());
+    index = chosen ? chosen.to(Device::cpu()) : order ? inverse_order(order) : Tensor();
+    if (chosen) number = (order ? detail::gather_edges(order, index) : index).to_vector<int32_t>();
     if (!of_graphs) {
-      ids = rows.select(data.node_ids);
+      ids = in_order(data.node_ids, index);
       names = {data.node_names.to(Device::cpu()), data.node_name_offsets.to(Device::cpu())};
     } else if (!data.graph_names.empty()) {
       names = detail::packed(data.graph_names);
     }
-    if (names.bytes && rows.index) names = detail::gathered(names, rows.index);
+    if (names.bytes && index) names = detail::gathered(names, index);
   }
-  explicit RowNames(const Dataset& data) : RowNames(data, Rows(data, {}, false), false) {}
-  /// The column "node" or "graph" of rows.
-  Column column(const Rows& rows) const {
+  int32_t operator()(int64_t row) const {
+    return number.empty() ? static_cast<int32_t>(row) : number[static_cast<size_t>(row)];
+  }
+  /// The column "node" or "graph".
+  Column column() const {
     if (ids || names.bytes) return column(word, [](int64_t row) { return row; });
-    return Column::of_numbers(word, [&rows](int64_t row) { return rows(row); });
+    return Column::of_numbers(word, [this](int64_t row) { return (*this)(row); });
   }
   /// A column of node names; node(row) is a node number.
   template <class F>
@@ -147,17 +135,17 @@ struct Sheet {
   }
   /// Nodes at the ends of edges or pairs.
   void add_ends(const std::string& group, const std::vector<int32_t>& src, const std::vector<int32_t>& dst,
-                const RowNames& names) {
+                const Rows& nodes) {
     rows = std::ssize(src);
-    for (const auto& [path, title, nodes] : {std::tuple("/src", "source", &src), {"/dst", "target", &dst}}) {
-      const Tensor& numbers = datasets.emplace_back(group + path, Tensor::from(*nodes)).second;
-      columns.push_back(names.column(title, reader(numbers.data<int32_t>())));
+    for (const auto& [path, title, ends] : {std::tuple("/src", "source", &src), {"/dst", "target", &dst}}) {
+      const Tensor& numbers = datasets.emplace_back(group + path, Tensor::from(*ends)).second;
+      columns.push_back(nodes.column(title, reader(numbers.data<int32_t>())));
     }
   }
   /// Names, or numbers, of the rows.
-  void add_rows(const Rows& numbers, const RowNames& names) {
-    if (!numbers.number.empty()) datasets.emplace_back(names.group + "/number", Tensor::from(numbers.number));
-    columns.push_back(names.column(numbers));
+  void add(const Rows& items) {
+    if (!items.number.empty()) datasets.emplace_back(items.group + "/number", Tensor::from(items.number));
+    columns.push_back(items.column());
   }
   void add(const Predictions& p) {
     const std::string group(word_for_split_items(p.task));
@@ -189,7 +177,7 @@ struct Sheet {
   }
 
   void write(const std::string& path, const std::string& program, const Dataset& data, std::string_view task,
-             const RowNames& names, bool escape_formulas) const {
+             const Rows& names, bool escape_formulas) const {
     if (!is_hdf5(path)) return detail::write_table(path, columns, rows, escape_formulas);
     H5Writer file(path);
     file.attribute("", "format", std::string("adjoint.prediction"));
@@ -244,71 +232,72 @@ void write_predictions(const std::string& path, const std::string& program, cons
   expect_predictions_path("predict", path);
   const bool of_graphs = is_of_graphs(predictions.task), of_edges = is_of_edges(predictions.task);
   ADJ_CHECK(!of_edges || !chosen, "predictions for edges: rows {}, expected none", chosen.str());
-  const Rows rows = of_edges ? Rows::of_edges(data) : Rows(data, chosen, of_graphs);
+  const Rows rows(data, chosen, of_graphs);
+  // Edges in the order of the list that the graph was made from.
+  const Tensor listed = of_edges ? data.graph.input_order().to(Device::cpu()) : Tensor();
+  const Tensor order = !of_edges ? rows.index : listed ? inverse_order(listed) : Tensor();
   Predictions p = predictions;
-  for (Tensor* values : {&p.prediction, &p.probability, &p.score}) *values = rows.select(*values);
-  const RowNames names = of_edges ? RowNames(data) : RowNames(data, rows, of_graphs);
+  for (Tensor* values : {&p.prediction, &p.probability, &p.score}) *values = in_order(*values, order);
   Sheet sheet{p.prediction.size(0)};
   if (of_edges) {
     const EdgeIndex ends = data.graph.edge_index();
-    sheet.add_ends("edges", original_numbers(data, rows.select(ends.src).to_vector<int32_t>()),
-                   original_numbers(data, rows.select(ends.dst).to_vector<int32_t>()), names);
+    sheet.add_ends("edges", original_numbers(data, in_order(ends.src, order).to_vector<int32_t>()),
+                   original_numbers(data, in_order(ends.dst, order).to_vector<int32_t>()), rows);
   } else {
-    sheet.add_rows(rows, names);
+    sheet.add(rows);
   }
   sheet.add(p);
-  sheet.write(path, program, data, name_of(p.task), names, escape_formulas);
+  sheet.write(path, program, data, name_of(p.task), rows, escape_formulas);
 }
 
 void write_embeddings(const std::string& path, const std::string& program, const Dataset& data,
                       const Tensor& embeddings, bool of_graphs, bool escape_formulas, const Tensor& chosen) {
   expect_predictions_path("embeddings", path);
   const Rows rows(data, chosen, of_graphs);
-  const Tensor values = rows.select(embeddings);
-  const RowNames names(data, rows, of_graphs);
+  const Tensor values = in_order(embeddings, rows.index);
   if (is_npy(path)) {
     std::vector<int64_t> numbers;
     std::vector<std::string_view> texts;
     for (int64_t row = 0; row < values.size(0); ++row) {
-      if (names.names.bytes)
-        texts.push_back(names.names.text(row));
+      if (rows.names.bytes)
+        texts.push_back(rows.names.text(row));
       else
-        numbers.push_back(names.ids ? names.ids.data<int64_t>()[row] : rows(row));
+        numbers.push_back(rows.ids ? rows.ids.data<int64_t>()[row] : rows(row));
     }
-    return detail::write_npy_records(path, names.word, numbers, texts, "embedding", values);
+    return detail::write_npy_records(path, rows.word, numbers, texts, "embedding", values);
   }
   Sheet sheet{values.size(0)};
-  sheet.add_rows(rows, names);
-  sheet.add<float>(names.group + "/embedding", values,
+  sheet.add(rows);
+  sheet.add<float>(rows.group + "/embedding", values,
                    [](int64_t k) { return fmt::format("embedding_{}", k); });
-  sheet.write(path, program, data, "embedding", names, escape_formulas);
+  sheet.write(path, program, data, "embedding", rows, escape_formulas);
 }
 
 void write_attention(const std::string& path, const std::string& program, const Dataset& data,
                      const AttentionWeights& attention, bool escape_formulas) {
   expect_predictions_path("attention", path);
-  const RowNames names(data);
+  const Rows nodes(data);
   Sheet sheet;
   sheet.add_ends("edges", original_numbers(data, attention.edges.src.to_vector<int32_t>()),
-                 original_numbers(data, attention.edges.dst.to_vector<int32_t>()), names);
+                 original_numbers(data, attention.edges.dst.to_vector<int32_t>()), nodes);
   for (size_t l = 0; l < attention.layers.size(); ++l)
     sheet.add<float>(fmt::format("edges/layer_{}", l + 1), attention.layers[l],
                      [&](int64_t head) { return fmt::format("layer_{}_head_{}", l + 1, head + 1); });
-  sheet.write(path, program, data, "attention", names, escape_formulas);
+  sheet.write(path, program, data, "attention", nodes, escape_formulas);
 }
 
 void write_predictions(const std::string& path, const std::string& program, const Dataset& data,
                        const LinkPredictions& links, bool escape_formulas) {
   expect_predictions_path("predict", path);
-  const RowNames names(data);
+  const Rows nodes(data);
   Sheet sheet;
-  sheet.add_ends("pairs", original_numbers(data, links.src), original_numbers(data, links.dst), names);
+  sheet.add_ends("pairs", original_numbers(data, links.src), original_numbers(data, links.dst), nodes);
   std::vector<float> probability;
   for (const float score : links.score) probability.push_back(sigmoid(score));
   if (links.label.empty()) sheet.add("pairs/probability", "probability", probability);
   sheet.add("pairs/score", "score", links.score);
   if (!links.label.empty()) sheet.add("pairs/label", "label", links.label);
-  sheet.write(path, program, data, "link", names, escape_formulas);
+  sheet.write(path, program, data, "link", nodes, escape_formulas);
 }
 
 }  // namespace adj
