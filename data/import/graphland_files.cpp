@@ -14,77 +14,63 @@ namespace {
 
 constexpr size_t kMostColumns = 100'000;
 
-class InfoReader {
- public:
-  explicit InfoReader(const detail::YamlFile& file) : file_(file), root_(file.root()) {
-    file_.expect_map(root_, "task, target_name and others");
-  }
-
-  Info read() {
-    Info info;
-    const std::string task = scalar("task");
-    if (task == "regression") {
-      info.task = Info::Kind::regression;
-    } else if (task == "multiclass_classification") {
-      info.task = Info::Kind::multiclass;
-    } else if (task != "binary_classification") {
-      file_.fail(root_["task"].Mark(),
-                 "task \"{}\", expected binary_classification, multiclass_classification or regression",
-                 task);
-    }
-    info.target = scalar("target_name");
-    const std::vector<std::string> numerical = names("numerical_features_names");
-    info.fraction = names("fraction_features_names");
-    info.categorical = names("categorical_features_names");
-    for (const std::string& name : numerical)
-      if (std::find(info.fraction.begin(), info.fraction.end(), name) == info.fraction.end())
-        info.numerical.push_back(name);
-    for (const std::string& name : info.categorical)
-      if (std::find(numerical.begin(), numerical.end(), name) != numerical.end() ||
-          std::find(info.fraction.begin(), info.fraction.end(), name) != info.fraction.end())
-        file_.fail(root_["categorical_features_names"].Mark(), "{} is also a numerical feature", name);
-    return info;
-  }
-
- private:
-  YAML::Node value(const char* key) const {
-    const YAML::Node node = root_[key];
-    if (!node) file_.fail(root_.Mark(), "the key {} is missing", key);
+Info info_in(const detail::YamlFile& file) {
+  const YAML::Node& root = file.root();
+  file.expect_map(root, "task, target_name and others");
+  const auto value = [&](const char* key) {
+    const YAML::Node node = root[key];
+    if (!node) file.fail(root.Mark(), "the key {} is missing", key);
     return node;
-  }
-
-  std::string scalar(const char* key) const {
+  };
+  const auto scalar = [&](const char* key) {
     const YAML::Node node = value(key);
-    if (!node.IsScalar() || node.Scalar().empty()) file_.fail(node.Mark(), "{}: expected a text", key);
+    if (!node.IsScalar() || node.Scalar().empty()) file.fail(node.Mark(), "{}: expected a text", key);
     return node.Scalar();
-  }
-
-  std::vector<std::string> names(const char* key) const {
+  };
+  const auto names_at = [&](const char* key) {
     const YAML::Node node = value(key);
-    if (node.IsNull()) return {};
-    if (!node.IsSequence() || node.size() > kMostColumns)
-      file_.fail(node.Mark(), "{}: expected a list of at most {} names", key, kMostColumns);
     std::vector<std::string> names;
+    if (node.IsNull()) return names;
+    if (!node.IsSequence() || node.size() > kMostColumns)
+      file.fail(node.Mark(), "{}: expected a list of at most {} names", key, kMostColumns);
     for (const YAML::Node& entry : node) {
-      if (!entry.IsScalar()) file_.fail(entry.Mark(), "{}: expected names of columns", key);
+      if (!entry.IsScalar()) file.fail(entry.Mark(), "{}: expected names of columns", key);
       names.push_back(entry.Scalar());
     }
     std::vector<std::string> sorted = names;
     std::sort(sorted.begin(), sorted.end());
     if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-      file_.fail(node.Mark(), "{}: {} twice", key, *twice);
+      file.fail(node.Mark(), "{}: {} twice", key, *twice);
     return names;
+  };
+  Info info;
+  const std::string task = scalar("task");
+  if (task == "regression") {
+    info.task = Info::Kind::regression;
+  } else if (task == "multiclass_classification") {
+    info.task = Info::Kind::multiclass;
+  } else if (task != "binary_classification") {
+    file.fail(root["task"].Mark(),
+              "task \"{}\", expected binary_classification, multiclass_classification or regression", task);
   }
-
-  const detail::YamlFile& file_;
-  const YAML::Node& root_;
-};
+  info.target = scalar("target_name");
+  const std::vector<std::string> numerical = names_at("numerical_features_names");
+  info.fraction = names_at("fraction_features_names");
+  info.categorical = names_at("categorical_features_names");
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const std::string& name : numerical)
+    if (!has(info.fraction, name)) info.numerical.push_back(name);
+  for (const std::string& name : info.categorical)
+    if (has(numerical, name) || has(info.fraction, name))
+      file.fail(root["categorical_features_names"].Mark(), "{} is also a numerical feature", name);
+  return info;
+}
 
 }  // namespace
 
-Info read_info(const std::string& path) {
-  return detail::with_yaml(path, [](const detail::YamlFile& file) { return InfoReader(file).read(); });
-}
+Info read_info(const std::string& path) { return detail::with_yaml(path, info_in); }
 
 NodeTable::NodeTable(const std::string& path, Progress& reading)
     : source_(path, &reading), reader_(source_, {.separator = Separator::comma}) {
