@@ -59,69 +59,52 @@ const ColumnEncoder* encoder_for(const std::string& column, const FeatureEncoder
 }
 
 /// Reads one encoder; its fields are named in messages.
-class ColumnParser {
- public:
-  ColumnParser(const EncoderJson& json, std::string place) : json_(json), place_(std::move(place)) {}
-
-  ColumnEncoder read(int64_t most) {
-    ColumnEncoder encoder;
-    encoder.column = field("name", &EncoderJson::is_string).get<std::string>();
-    place_ += ": " + excerpt(encoder.column);
-    const auto type = field("type", &EncoderJson::is_string).get<std::string>();
-    const auto known = value_named<ColumnType>(type);
-    if (!known)
-      fail("type \"{}\", expected one of {}", excerpt(type), fmt::join(names_of(ColumnType{}), ", "));
-    encoder.type = *known;
-    const bool hashed = encoder.type == ColumnType::set && json_.contains("columns");
-    if (encoder.type == ColumnType::set) {
-      encoder.separator = field("separator", &EncoderJson::is_string).get<std::string>();
-      if (encoder.separator.empty() || encoder.separator.size() > 15)
-        fail("separator: expected 1 to 15 bytes");
-    }
-    if (has_categories(encoder.type) || (encoder.type == ColumnType::set && !hashed))
-      read_categories(encoder);
-    if (has_columns(encoder.type) || hashed) {
-      encoder.columns = field("columns", &EncoderJson::is_number_integer).get<int64_t>();
-      if (encoder.columns < 1 || encoder.columns > most)
-        fail("columns: {}, expected 1 to {}", encoder.columns, most);
-    }
-    if (json_.contains("filling")) read_filling(encoder);
-    return encoder;
+ColumnEncoder column_in(const EncoderJson& json, std::string place, int64_t most) {
+  const auto field = [&](const char* name, bool (EncoderJson::*is)() const noexcept) -> const EncoderJson& {
+    if (!json.is_object() || !json.contains(name) || !(json[name].*is)())
+      data_fail("{}: {}: missing or wrong", place, name);
+    return json[name];
+  };
+  ColumnEncoder encoder;
+  encoder.column = field("name", &EncoderJson::is_string).get<std::string>();
+  place += ": " + excerpt(encoder.column);
+  const auto type = field("type", &EncoderJson::is_string).get<std::string>();
+  const auto known = value_named<ColumnType>(type);
+  if (!known)
+    data_fail("{}: type \"{}\", expected one of {}", place, excerpt(type),
+              fmt::join(names_of(ColumnType{}), ", "));
+  encoder.type = *known;
+  const bool hashed = encoder.type == ColumnType::set && json.contains("columns");
+  if (encoder.type == ColumnType::set) {
+    encoder.separator = field("separator", &EncoderJson::is_string).get<std::string>();
+    if (encoder.separator.empty() || encoder.separator.size() > 15)
+      data_fail("{}: separator: expected 1 to 15 bytes", place);
   }
-
- private:
-  template <class... Args>
-  [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
-    data_fail("{}: {}", place_, fmt::format(format, std::forward<Args>(args)...));
-  }
-  const EncoderJson& field(const char* name, bool (EncoderJson::*is)() const noexcept) const {
-    if (!json_.is_object() || !json_.contains(name) || !(json_[name].*is)())
-      fail("{}: missing or wrong", name);
-    return json_[name];
-  }
-  void read_categories(ColumnEncoder& encoder) const {
+  if (has_categories(encoder.type) || (encoder.type == ColumnType::set && !hashed)) {
     std::set<std::string> seen;
     for (const EncoderJson& text : field("categories", &EncoderJson::is_array)) {
-      if (!text.is_string()) fail("categories: expected texts");
+      if (!text.is_string()) data_fail("{}: categories: expected texts", place);
       encoder.categories.push_back(text.get<std::string>());
       if (!seen.insert(encoder.categories.back()).second)
-        fail("categories: \"{}\" twice", excerpt(encoder.categories.back()));
+        data_fail("{}: categories: \"{}\" twice", place, excerpt(encoder.categories.back()));
     }
-    if (seen.empty()) fail("categories: none, expected some");
+    if (seen.empty()) data_fail("{}: categories: none, expected some", place);
   }
-  void read_filling(ColumnEncoder& encoder) const {
-    for (const EncoderJson& number : field("filling", &EncoderJson::is_array)) {
-      if (!number.is_number() || !std::isfinite(number.get<float>()))
-        fail("filling: expected finite numbers");
-      encoder.filling.push_back(number.get<float>());
-    }
-    if (std::ssize(encoder.filling) != encoder.width())
-      fail("filling: {} numbers, expected {}", encoder.filling.size(), encoder.width());
+  if (has_columns(encoder.type) || hashed) {
+    encoder.columns = field("columns", &EncoderJson::is_number_integer).get<int64_t>();
+    if (encoder.columns < 1 || encoder.columns > most)
+      data_fail("{}: columns: {}, expected 1 to {}", place, encoder.columns, most);
   }
-
-  const EncoderJson& json_;
-  std::string place_;
-};
+  if (!json.contains("filling")) return encoder;
+  for (const EncoderJson& number : field("filling", &EncoderJson::is_array)) {
+    if (!number.is_number() || !std::isfinite(number.get<float>()))
+      data_fail("{}: filling: expected finite numbers", place);
+    encoder.filling.push_back(number.get<float>());
+  }
+  if (std::ssize(encoder.filling) != encoder.width())
+    data_fail("{}: filling: {} numbers, expected {}", place, encoder.filling.size(), encoder.width());
+  return encoder;
+}
 
 }  // namespace
 
@@ -183,7 +166,7 @@ FeatureEncoder FeatureEncoder::parse(std::string_view json, const std::string& p
   FeatureEncoder encoder;
   std::set<std::string> names;
   for (const EncoderJson& column : all["columns"]) {
-    encoder.columns.push_back(ColumnParser(column, place).read(most));
+    encoder.columns.push_back(column_in(column, place, most));
     const std::string& name = encoder.columns.back().column;
     if (!names.insert(name).second) data_fail("{}: column {} twice", place, excerpt(name));
   }
