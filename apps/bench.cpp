@@ -3,10 +3,7 @@
 #include "bench/options.h"
 #include "common/command_line.h"
 #include <adjoint/adjoint.h>
-#include <adjoint/data/reordered.h>
-#include <adjoint/graph/order/orders.h>
 #include <adjoint/training.h>
-#include <adjoint/training/outcome.h>
 
 #include <fmt/ranges.h>
 

@@ -4,7 +4,6 @@
 #include "common/command_line.h"
 #include "compare/ranking.h"
 #include <adjoint/adjoint.h>
-#include <adjoint/core/text.h>
 
 #include <algorithm>
 #include <set>
@@ -153,8 +152,7 @@ int main(int argc, char** argv) {
                           "the folder of a run, also as argument");
     if (!read_options(
             argc, argv, options, {"run..."}, "compare DIR...",
-            "Shows runs written by --run-dir as rows, the best first: results, and the options that "
-            "differ."))
+            "Shows runs written by --run-dir as rows, the best first: results, and the options that differ."))
       return;
     if (folders.empty()) usage_fail("expected compare DIR..., folders written by --run-dir");
     compare(folders);

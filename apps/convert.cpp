@@ -2,11 +2,8 @@
 
 #include "common/command_line.h"
 #include "common/summary.h"
-#include "common/typed_summary.h"
 #include "convert/formats.h"
 #include <adjoint/adjoint.h>
-#include <adjoint/core/allocator.h>
-#include <adjoint/core/run_files.h>
 #include <adjoint/data/import/text_source.h>
 #include <adjoint/training/stopwatch.h>
 

@@ -5,7 +5,6 @@
 #include "common/summary.h"
 #include "generate/specs.h"
 #include <adjoint/adjoint.h>
-#include <adjoint/core/run_files.h>
 #include <adjoint/training/stopwatch.h>
 
 using namespace adj;

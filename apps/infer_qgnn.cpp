@@ -5,11 +5,7 @@
 #include "infer_qgnn/passes.h"
 #include "infer_qgnn/report.h"
 #include <adjoint/adjoint.h>
-#include <adjoint/data/loader/graph_loader.h>
-#include <adjoint/data/predictions.h>
-#include <adjoint/training/edge_inputs.h>
-#include <adjoint/training/graphs.h>
-#include <adjoint/training/inputs.h>
+#include <adjoint/training.h>
 
 #include <filesystem>
 

@@ -2,9 +2,6 @@
 
 #include "common/command_line.h"
 #include <adjoint/adjoint.h>
-#include <adjoint/core/run_files.h>
-#include <adjoint/core/text.h>
-#include <adjoint/graph/order/partition.h>
 #include <adjoint/training/stopwatch.h>
 
 #include <limits>

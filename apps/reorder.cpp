@@ -2,12 +2,7 @@
 
 #include "common/command_line.h"
 #include <adjoint/adjoint.h>
-#include <adjoint/core/run_files.h>
-#include <adjoint/core/text.h>
 #include <adjoint/data/detail/batch_data.h>
-#include <adjoint/data/reordered.h>
-#include <adjoint/graph/order/orders.h>
-#include <adjoint/graph/order/partition.h>
 #include <adjoint/training/stopwatch.h>
 
 #include <limits>

@@ -5,8 +5,6 @@
 #include "common/text_options.h"
 #include "split/class_shares.h"
 #include <adjoint/adjoint.h>
-#include <adjoint/core/run_files.h>
-#include <adjoint/core/text.h>
 #include <adjoint/data/import/split_table.h>
 
 #include <algorithm>
@@ -70,8 +68,7 @@ bool read(int argc, char** argv, Options& o) {
        "dev, testing; empty: no part)"},
       {"by-time", &o.by_time, "COLUMN",
        "its column of times, numbers or dates as 2021-03-05T17:30: the earliest nodes train, the latest "
-       "test; "
-       "equal times stay together"},
+       "test; equal times stay together"},
       {"until", &o.until, "TRAIN,VAL", "with --by-time, instead of --split: last times of train and of val"},
       {"id", &o.table.id, "COLUMN",
        "its column of ids (default: by name, as node_id, id or user_id, else the first)"},

@@ -1,6 +1,5 @@
 #include "common/command_line.h"
 #include <adjoint/adjoint.h>
-#include <adjoint/core/text.h>
 #include <adjoint/training.h>
 
 using namespace adj;

@@ -80,11 +80,10 @@ PickedGraphs pick_graphs(const Graph& whole, const Tensor& offsets, const Tensor
       row_at[node++] = rows[i] + edge_shift;
     }
     for (int64_t e = rows[r.begin]; e < rows[r.end]; ++e, ++edge) {
-      ADJ_CHECK(
-          sources[e] >= r.begin && sources[e] < r.end,
-          "pick_graphs: an edge from node {} leads into the graph of nodes {} to {}, expected edges within "
-          "graphs",
-          sources[e], r.begin, r.end - 1);
+      ADJ_CHECK(sources[e] >= r.begin && sources[e] < r.end,
+                "pick_graphs: an edge from node {} leads into the graph of nodes {} to {}, expected edges "
+                "within graphs",
+                sources[e], r.begin, r.end - 1);
       source_at[edge] = static_cast<int32_t>(sources[e] + shift);
       if (by_edge) edge_at[edge] = numbers != nullptr ? numbers[e] : static_cast<int32_t>(e);
     }

@@ -1,8 +1,7 @@
 // Products of matrices with few bits.
 
 #include "operands.h"
-#include <adjoint/core/error.h>
-#include <adjoint/graph/subgraph.h>
+#include <adjoint/adjoint.h>
 #include <adjoint/kernels/bits/bit_pack.h>
 #include <adjoint/kernels/bits/byte_sums.h>
 

@@ -1,7 +1,5 @@
 #include "measure.h"
 
-#include <adjoint/graph/generate/generators.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <adjoint/adjoint.h>
-#include <adjoint/graph/sample/neighbor_sampler.h>
 #include <adjoint/kernels/aggregate/spmm_coo.h>
 
 #include <functional>

@@ -1,8 +1,7 @@
 #include "options.h"
 
 #include "../common/command_line.h"
-#include <adjoint/graph/generate/generators.h>
-#include <adjoint/graph/order/orders.h>
+#include <adjoint/adjoint.h>
 #include <adjoint/kernels/bits/bit_tensor.h>
 #include <adjoint/training/loader.h>
 

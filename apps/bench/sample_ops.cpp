@@ -1,8 +1,7 @@
 // Mini-batches: sampling only, and sampling with feature gathers.
 
 #include "operands.h"
-#include <adjoint/core/error.h>
-#include <adjoint/data/loader/neighbor_loader.h>
+#include <adjoint/adjoint.h>
 
 namespace adj::apps {
 

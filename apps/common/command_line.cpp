@@ -1,11 +1,6 @@
 #include "command_line.h"
 
-#include <adjoint/core/error.h>
-#include <adjoint/core/isa.h>
-#include <adjoint/core/log.h>
-#include <adjoint/core/option_check.h>
-#include <adjoint/core/parallel.h>
-#include <adjoint/core/program.h>
+#include <adjoint/adjoint.h>
 #include <adjoint/training/run_folder.h>
 
 #include <algorithm>

@@ -1,8 +1,5 @@
 #include "split_options.h"
 
-#include <adjoint/core/option_check.h>
-#include <adjoint/core/text.h>
-
 #include <cmath>
 #include <limits>
 #include <sstream>

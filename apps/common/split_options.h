@@ -1,7 +1,6 @@
 #pragma once
 
-#include <adjoint/core/option.h>
-#include <adjoint/data/dataset_splits.h>
+#include <adjoint/adjoint.h>
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/data/dataset.h>
+#include <adjoint/adjoint.h>
 
 #include <string>
 #include <vector>
@@ -26,5 +26,7 @@ class Degrees {
 /// Prints two lines about a dataset on the CPU: counts, ranges of degrees, isolated nodes (no edge, in or
 /// out), and whether every edge has its reverse (tested, regardless of weights).
 void print_summary(const std::string& path, const Dataset& data);
+/// Prints a line about a typed dataset, and one for each type: counts, features, labels, splits, times.
+void print_summary(const std::string& path, const TypedDataset& data);
 
 }  // namespace adj::apps

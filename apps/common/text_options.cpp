@@ -1,7 +1,6 @@
 #include "text_options.h"
 
-#include <adjoint/core/error.h>
-#include <adjoint/core/text.h>
+#include <adjoint/adjoint.h>
 
 namespace po = boost::program_options;
 
@@ -20,22 +19,18 @@ void TextOptions::add_to(po::options_description& description, const std::string
                   files)
           .c_str());
   option("encoding", encoding, "NAME",
-         fmt::format(
-             "encoding {}, as latin1, cp1252 or another name that iconv knows (default: UTF-8; a byte order "
-             "mark of UTF-8, UTF-16 or UTF-32 decides)",
-             files));
+         fmt::format("encoding {}, as latin1, cp1252 or another name that iconv knows (default: UTF-8; a "
+                     "byte order mark of UTF-8, UTF-16 or UTF-32 decides)",
+                     files));
   option(
       "separator", separator, "TEXT",
-      fmt::format(
-          "what is between two fields {}: any text as :: or |, \\t for a tab, ' ' for any blanks (default: "
-          "the first of tab, semicolon and comma that is in the first line, else blanks)",
-          files));
-  option(
-      "decimal", decimal, "MARK",
-      fmt::format(
-          "decimal mark of numbers {}: point or comma (default: point; columns that may have commas are an "
-          "error)",
-          files));
+      fmt::format("what is between two fields {}: any text as :: or |, \\t for a tab, ' ' for any blanks "
+                  "(default: the first of tab, semicolon and comma that is in the first line, else blanks)",
+                  files));
+  option("decimal", decimal, "MARK",
+         fmt::format("decimal mark of numbers {}: point or comma (default: point; columns that may have "
+                     "commas are an error)",
+                     files));
 }
 
 bool TextOptions::any() const {

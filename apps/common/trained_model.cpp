@@ -1,15 +1,6 @@
 #include "trained_model.h"
 
-#include <adjoint/core/log.h>
-#include <adjoint/core/text.h>
-#include <adjoint/data/feature_names.h>
 #include <adjoint/kernels/index/select.h>
-#include <adjoint/models/edge.h>
-#include <adjoint/models/pyg_state.h>
-#include <adjoint/nn/init.h>
-#include <adjoint/optim/non_finite.h>
-#include <adjoint/training/feature_place.h>
-#include <adjoint/training/graphs.h>
 
 namespace adj::apps {
 

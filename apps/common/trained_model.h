@@ -1,9 +1,7 @@
 #pragma once
 
-#include <adjoint/models/preprocessing.h>
-#include <adjoint/models/trained_model.h>
-#include <adjoint/training/metric.h>
-#include <adjoint/training/options.h>
+#include <adjoint/adjoint.h>
+#include <adjoint/training.h>
 
 #include <optional>
 

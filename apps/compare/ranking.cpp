@@ -1,8 +1,7 @@
 #include "ranking.h"
 
 #include <adjoint/core/text.h>
-#include <adjoint/training/links.h>
-#include <adjoint/training/metric.h>
+#include <adjoint/training.h>
 
 #include <algorithm>
 #include <cmath>

@@ -92,11 +92,11 @@ Format edges_format(std::shared_ptr<const SplitOptions> splits) {
                 po::options_description("Options of edges"),
                 {}};
   auto add = format.options.add_options();
-  add_options(format.options, {{"layout", &o.layout, "NAME",
-                                "list: an edge in each line; neighbors: a node and its neighbours in each "
-                                "line, as \"a: b c\"; matrix: a "
-                                "square matrix as text, Matrix Market, .npy, .npz or .mat"},
-                               {"variable", &o.variable, "NAME", "the matrix, if a file has several"}});
+  add_options(format.options,
+              {{"layout", &o.layout, "NAME",
+                "list: an edge in each line; neighbors: a node and its neighbours in each line, as \"a: b "
+                "c\"; matrix: a square matrix as text, Matrix Market, .npy, .npz or .mat"},
+               {"variable", &o.variable, "NAME", "the matrix, if a file has several"}});
   add("ids", with_default(arguments->ids),
       "integers or names: numbered by first appearance, and kept; numbers: 0 to N - 1, unchanged; auto: by "
       "the first edge");
@@ -120,8 +120,7 @@ Format edges_format(std::shared_ptr<const SplitOptions> splits) {
   add("unweighted", po::bool_switch(&arguments->unweighted), "older name of --weight none");
   add("missing-ids", with_default(arguments->missing_ids),
       "lines whose source or target is empty, NA, nan, null, none, ?, \\N, NaT, <NA> or #N/A: error, drop, "
-      "or keep (as a "
-      "name)");
+      "or keep (as a name)");
   add("undirected", po::bool_switch(&o.undirected), "add the reverse of each edge");
   add("coalesce", po::bool_switch(&o.coalesce), "merge equal edges, adding their weights");
   add("drop-self-loops", po::bool_switch(&o.drop_self_loops), "remove self-loops");

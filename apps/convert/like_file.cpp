@@ -1,9 +1,6 @@
 #include "like_file.h"
 
-#include <adjoint/core/text.h>
-#include <adjoint/data/dataset.h>
-#include <adjoint/models/integer_model.h>
-#include <adjoint/models/model_description.h>
+#include <adjoint/adjoint.h>
 
 namespace adj::apps {
 

@@ -115,8 +115,7 @@ void NodeOptions::add_to(po::options_description& description) {
   add("types", list(types_),
       "types of columns instead of those found, as in zip=category,age=number: number, boolean, category, "
       "ordinal, hash or hash:COLUMNS, text or text:COLUMNS (hashed words), date, vector, set (items in a "
-      "field as 3,17,240 or a|b; a "
-      "column of 0 and 1 for each) or set:COLUMNS (hashed)");
+      "field as 3,17,240 or a|b; a column of 0 and 1 for each) or set:COLUMNS (hashed)");
   add("like", file(like_),
       "a dataset or trained model: columns, types, categories and values for gaps as there, for a new table");
   add("features-by-row", po::bool_switch(&files_.features_by_row),
@@ -137,8 +136,8 @@ void NodeOptions::add_to(po::options_description& description) {
       "NA, n/a, null, none, ? in any case, NaT, <NA>, #N/A; \"\": only empty ones, \",NA\": only these and "
       "NA");
   add("node-headers", with_default(headers_),
-      "whether --features, --labels and splits have headers: yes or no; auto: yes if the first line names "
-      "no node and looks like a header");
+      "whether --features, --labels and splits have headers: yes or no; auto: yes if the first line names no "
+      "node and looks like a header");
   add("train", file(files_.train), "node ids of the training part, one per line");
   add("val", file(files_.val), "the same, for validation");
   add("test", file(files_.test), "the same, for the test");

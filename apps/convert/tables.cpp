@@ -273,12 +273,11 @@ std::variant<Dataset, TypedDataset> import_all(const std::string& input, Argumen
 Format tables_format(std::shared_ptr<const SplitOptions> splits) {
   auto arguments = std::make_shared<Arguments>();
   arguments->splits = std::move(splits);
-  Format format{
-      "tables",
-      "tables of nodes and of edges, of one type or several: columns are found by their names; text "
-      "with any separator, plain or gzip. A description, TABLES.yaml, may say all of it",
-      po::options_description("Options of tables"),
-      {}};
+  Format format{"tables",
+                "tables of nodes and of edges, of one type or several: columns are found by their names; "
+                "text with any separator, plain or gzip. A description, TABLES.yaml, may say all of it",
+                po::options_description("Options of tables"),
+                {}};
   auto add = format.options.add_options();
   add("nodes", po::value(&arguments->nodes)->composing()->value_name("[TYPE=]FILE"),
       "table of the nodes of a type (default: the file's name), any number of times");
@@ -292,8 +291,8 @@ Format tables_format(std::shared_ptr<const SplitOptions> splits) {
   add("graphs", po::value(&arguments->graphs)->value_name("FILE"),
       "for many graphs: table of their labels and splits; its type for the options above is graphs");
   add("like", po::value(&arguments->like)->value_name("FILE"),
-      "a dataset or trained model: columns, categories and values for gaps of each type of nodes and "
-      "of chosen attributes of edges as there");
+      "a dataset or trained model: columns, categories and values for gaps of each type of nodes and of "
+      "chosen attributes of edges as there");
   arguments->text.add_to(format.options, "of all tables (a description may say it for each)");
   add("header", with_default(arguments->header), "whether tables have headers: auto, yes or no");
   format.input_is_optional = true;

@@ -2,9 +2,6 @@
 
 #include "../common/command_line.h"
 #include <adjoint/adjoint.h>
-#include <adjoint/core/option_check.h>
-#include <adjoint/core/run_files.h>
-#include <adjoint/data/predictions.h>
 #include <adjoint/training.h>
 
 #include <limits>

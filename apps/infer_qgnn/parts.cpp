@@ -1,10 +1,8 @@
 #include "parts.h"
 
 #include "../common/command_line.h"
+#include <adjoint/adjoint.h>
 #include <adjoint/data/detail/batch_data.h>
-#include <adjoint/data/loader/cluster_loader.h>
-#include <adjoint/data/loader/graph_loader.h>
-#include <adjoint/graph/order/partition.h>
 
 namespace adj::apps {
 

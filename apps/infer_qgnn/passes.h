@@ -1,9 +1,8 @@
 #pragma once
 
 #include "parts.h"
-#include <adjoint/core/capture.h>
+#include <adjoint/adjoint.h>
 #include <adjoint/data/detail/batch_data.h>
-#include <adjoint/data/loader/loader.h>
 
 #include <algorithm>
 #include <chrono>

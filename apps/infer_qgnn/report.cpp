@@ -1,7 +1,5 @@
 #include "report.h"
 
-#include <adjoint/core/text.h>
-
 #include <fmt/format.h>
 
 namespace adj::apps {

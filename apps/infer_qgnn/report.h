@@ -1,7 +1,6 @@
 #pragma once
 
-#include <adjoint/data/dataset.h>
-#include <adjoint/models/integer_model.h>
+#include <adjoint/adjoint.h>
 #include <adjoint/training/metric.h>
 
 #include <optional>

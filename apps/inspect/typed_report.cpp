@@ -1,4 +1,4 @@
-#include "../common/typed_summary.h"
+#include "../common/summary.h"
 #include "report.h"
 #include <adjoint/core/text.h>
 

@@ -1,7 +1,6 @@
 #include "class_shares.h"
 
-#include <adjoint/core/text.h>
-#include <adjoint/data/dataset_splits.h>
+#include <adjoint/adjoint.h>
 #include <adjoint/data/detail/names.h>
 
 #include <algorithm>

@@ -54,11 +54,10 @@ GcnNorm::GcnNorm(const char* layer, const Structure& structure, const GcnNormOpt
 void GcnNorm::normalise(const char* layer, const GcnNormOptions& options) {
   const int64_t sources = relation_.num_src(), targets = relation_.num_dst();
   const double loop_weight = loop_weight_of(options);
-  ADJ_CHECK(
-      targets == sources || (targets < sources && options.add_self_loops),
-      "{}: no degrees of the sources of a relation of {} sources and {} targets, expected targets among "
-      "the sources, and added self-loops",
-      layer, sources, targets);
+  ADJ_CHECK(targets == sources || (targets < sources && options.add_self_loops),
+            "{}: no degrees of the sources of a relation of {} sources and {} targets, expected targets "
+            "among the sources, and added self-loops",
+            layer, sources, targets);
   if (options.add_self_loops) {
     const LoopedRelation looped = adj::with_self_loops(relation_, SelfLoops::completed);
     const Tensor fill = Tensor::full({looped.loops}, loop_weight, weight_.dtype(), weight_.device());
