@@ -7,7 +7,6 @@
 #include <adjoint/kernels/bits/bit_pack.h>
 #include <adjoint/models/detail/integer_parts.h>
 #include <adjoint/models/integer_model.h>
-#include <adjoint/models/preprocessing.h>
 
 #include <cmath>
 #include <set>
@@ -157,9 +156,7 @@ void IntegerModel::save(const std::string& path) const {
   head.facts = needed_facts(description_);
   ADJ_CHECK(head.facts.count("task") > 0, "{}: not from a checkpoint, expected a checkpoint's facts",
             describe());
-  models::Preprocessing{description_.scaling, description_.class_names, description_.quantization,
-                        description_.feature_names, description_.encoder}
-      .save(head);
+  description_.save(head);
   if (description_.target_mean) {
     head.tensors["targets.mean"] = description_.target_mean;
     head.tensors["targets.deviation"] = description_.target_scale;

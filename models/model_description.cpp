@@ -4,7 +4,6 @@
 #include <adjoint/data/dataset_splits.h>
 #include <adjoint/models/model_description.h>
 #include <adjoint/models/node_features.h>
-#include <adjoint/models/preprocessing.h>
 #include <adjoint/optim/non_finite.h>
 
 #include <limits>
@@ -127,16 +126,8 @@ ModelDescription description_of(const models::Checkpoint& checkpoint) {
               d.program);
   d.num_features = checkpoint.integer("features", 1, kMost);
   d.num_outputs = checkpoint.integer("outputs", 1, kMost);
-  models::Preprocessing preprocessing = models::Preprocessing::load(checkpoint);
-  d.scaling = preprocessing.scaling;
-  d.quantization = preprocessing.quantization;
-  d.edges = preprocessing.edges;
+  static_cast<models::Preprocessing&>(d) = models::Preprocessing::load(checkpoint);
   d.options.edge_dim = d.edges.width();
-  d.class_names = std::move(preprocessing.class_names);
-  d.feature_names = std::move(preprocessing.feature_names);
-  d.encoder = std::move(preprocessing.encoder);
-  d.attr_names = std::move(preprocessing.attr_names);
-  d.attr_encoder = std::move(preprocessing.attr_encoder);
   const int64_t best = checkpoint.integer("best_epoch", -1, kMost);
   d.origin = fmt::format("{}, epoch {}", checkpoint.program,
                          best < 0 ? checkpoint.integer("epoch", 0, kMost) : best);

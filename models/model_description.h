@@ -1,33 +1,21 @@
 #pragma once
 
 #include <adjoint/data/dataset.h>
-#include <adjoint/data/feature_quantization.h>
-#include <adjoint/data/feature_scaling.h>
-#include <adjoint/models/checkpoint.h>
-#include <adjoint/models/edge_inputs.h>
 #include <adjoint/models/family.h>
+#include <adjoint/models/preprocessing.h>
 
 namespace adj {
 
-/// Metadata of a trained model: what predictions need in addition to the weights, and its origin. `edges`:
-/// what it takes of a graph's edges (default: as in older checkpoints). `class_names`: of outputs, or empty.
-struct ModelDescription {
+/// Metadata of a trained model: what predictions need in addition to the weights, and its origin.
+struct ModelDescription : models::Preprocessing {
   std::string program;                        ///< that trained the model: "train_gcn"
   std::string name;                           ///< "GCN 1433-16-7"
   models::ModelOptions options;               ///< from which the model was built
   Task task = Task::none;                     ///< none for a model of links
   int64_t num_features = 0, num_outputs = 0;  ///< columns of x, and of the outputs (1 for links)
-  FeatureScaling scaling;                     ///< of features
-  FeatureQuantization quantization;           ///< of the scaled features
-  models::EdgeInputs edges = {.weights = models::EdgeWeights::used};
   Tensor target_mean, target_scale;  ///< float32 [T] of regression: a prediction is output * scale + mean
-  std::vector<std::string> class_names,
-      feature_names;                    ///< of outputs, and of the columns of features; or empty
-  FeatureEncoder encoder;               ///< of the table that the features are from; or empty
-  std::vector<std::string> attr_names;  ///< of the edge attributes' columns; or empty
-  FeatureEncoder attr_encoder;          ///< of the table that these are from; or empty
-  int64_t graphs_at_once = 32;          ///< graphs per batch
-  std::string origin;                   ///< "train_gcn, epoch 66"
+  int64_t graphs_at_once = 32;       ///< graphs per batch
+  std::string origin;                ///< "train_gcn, epoch 66"
   /// Facts of the checkpoint about its training: "option.lr" and so on.
   std::map<std::string, std::string> facts;
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/data/dataset.h>
-#include <adjoint/models/edge_inputs.h>
+#include <adjoint/models/preprocessing.h>
 #include <adjoint/training/settings.h>
 
 #include <string>

@@ -17,16 +17,13 @@ TrainedModel load_pyg(const models::ModelFamily& family, const models::ModelOpti
                       int64_t features, int64_t outputs, const models::Preprocessing& preprocessing,
                       Device device) {
   TrainedModel::Parts parts;
+  static_cast<models::Preprocessing&>(parts) = preprocessing;
   parts.family = family;
   parts.options = options;
-  parts.edges = preprocessing.edges;
   parts.options.edge_dim = parts.edges.width();
   parts.task = task;
   parts.num_features = features;
   parts.num_outputs = outputs;
-  parts.scaling = preprocessing.scaling;
-  parts.quantization = preprocessing.quantization;
-  parts.class_names = preprocessing.class_names;
   parts.origin = printable(state);
   {
     const nn::NoInit no_init;

@@ -1,5 +1,5 @@
 #include "../support.h"
-#include <adjoint/models/edge_inputs.h>
+#include <adjoint/models/preprocessing.h>
 
 using namespace adj;
 using namespace adj::test;
