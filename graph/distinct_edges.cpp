@@ -1,5 +1,4 @@
 #include <adjoint/core/parallel.h>
-#include <adjoint/graph/detail/distinct_edges.h>
 #include <adjoint/graph/detail/draws.h>
 
 #include <utility>

@@ -1,6 +1,5 @@
 #include <adjoint/core/detail/carrier.h>
 #include <adjoint/core/explain.h>
-#include <adjoint/graph/detail/aggregation.h>
 #include <adjoint/graph/detail/index.h>
 #include <adjoint/graph/ranks/rank_edges.h>
 #include <adjoint/graph/relation.h>
@@ -8,6 +7,7 @@
 #include <adjoint/kernels/aggregate/spmm_plan.h>
 #include <adjoint/kernels/compute_context.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/kernels/plan/aggregation_cost.h>
 #include <adjoint/kernels/reduce/reduce.h>
 
 #include <algorithm>

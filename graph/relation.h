@@ -22,6 +22,7 @@ namespace kernels {
 struct ListUse;
 }
 namespace detail {
+/// Relation::from_coo() of a list for this use, which decides whether it is sorted for its sums.
 Relation list_for(const kernels::ListUse& use, int64_t num_src, int64_t num_dst, const Tensor& src,
                   const Tensor& dst);
 }  // namespace detail
@@ -51,7 +52,7 @@ Relation list_for(const kernels::ListUse& use, int64_t num_src, int64_t num_dst,
 /// | `in_degrees()`       | a pass                | a pass               | a pass               |
 ///
 /// **Sums over neighbours** (aggregate and the layers that use it) run over csr() and transposed(), unless
-/// the relation began as a list and scatters(): then over coo(), unsorted (graph/detail/aggregation.h).
+/// the relation began as a list and scatters(): then over coo(), unsorted.
 class Relation {
  public:
   Relation() = default;

@@ -4,6 +4,7 @@
 #include <adjoint/data/feature_encoder.h>
 #include <adjoint/data/feature_quantization.h>
 #include <adjoint/data/feature_scaling.h>
+#include <adjoint/graph/graph.h>
 #include <adjoint/models/checkpoint.h>
 
 #include <span>

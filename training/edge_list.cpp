@@ -1,9 +1,9 @@
 #include <adjoint/core/explain.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/random.h>
-#include <adjoint/graph/detail/aggregation.h>
 #include <adjoint/kernels/compute_context.h>
 #include <adjoint/kernels/index/select.h>
+#include <adjoint/kernels/plan/aggregation_cost.h>
 #include <adjoint/training/edge_list.h>
 #include <adjoint/training/objective.h>
 #include <adjoint/training/stopwatch.h>

@@ -43,4 +43,10 @@ std::vector<std::string> items_of(const std::string& list);
 /// auto, yes or no. Throws UsageError.
 Header header_of(const char* option, const std::string& text);
 
+/// The encoder of a dataset, a checkpoint or an integer model. Throws DataError if it has none and no names
+/// of columns.
+LikeFile read_like_file(const std::string& path);
+/// That of the attributes of its edges, of one type; absent: they have none, or no names.
+std::optional<LikeFile> read_like_attributes(const std::string& path);
+
 }  // namespace adj::apps

@@ -1,13 +1,11 @@
 #include "../common/command_line.h"
 #include "formats.h"
-#include "like_file.h"
 #include "node_options.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/data/import/typed_tables.h>
 
 #include <algorithm>
 #include <memory>
-#include <set>
 
 #include <fmt/ranges.h>
 

@@ -1,5 +1,3 @@
-#include <adjoint/core/parallel.h>
-#include <adjoint/graph/detail/distinct_edges.h>
 #include <adjoint/graph/detail/draws.h>
 
 #include <cmath>

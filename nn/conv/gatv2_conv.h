@@ -2,7 +2,6 @@
 
 #include <adjoint/nn/conv/attention_edges.h>
 #include <adjoint/nn/conv/structure.h>
-#include <adjoint/nn/conv/widths.h>
 #include <adjoint/nn/linear.h>
 
 #include <optional>

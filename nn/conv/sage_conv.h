@@ -2,7 +2,6 @@
 
 #include <adjoint/autograd/edge.h>
 #include <adjoint/nn/conv/structure.h>
-#include <adjoint/nn/conv/widths.h>
 #include <adjoint/nn/linear.h>
 
 #include <optional>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <adjoint/nn/conv/structure.h>
-#include <adjoint/nn/conv/widths.h>
 #include <adjoint/nn/linear.h>
 
 #include <optional>

@@ -1,7 +1,7 @@
 #include "edges.h"
 #include <adjoint/core/explain.h>
-#include <adjoint/graph/detail/aggregation.h>
 #include <adjoint/kernels/compute_context.h>
+#include <adjoint/kernels/plan/aggregation_cost.h>
 
 #include <algorithm>
 

@@ -20,7 +20,6 @@
 #include <adjoint/nn/jumping_knowledge.h>
 #include <adjoint/nn/mlp.h>
 #include <adjoint/nn/norm/graph_norm.h>
-#include <adjoint/nn/norm/pair_norm.h>
 
 namespace adj::test {
 
