@@ -9,7 +9,6 @@
 #include <adjoint/data/import/chosen_nodes.h>
 #include <adjoint/models/pyg_state.h>
 #include <adjoint/training/class_report.h>
-#include <adjoint/training/edge_inputs.h>
 #include <adjoint/training/feature_place.h>
 #include <adjoint/training/graphs.h>
 #include <adjoint/training/inputs.h>

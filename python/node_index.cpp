@@ -86,8 +86,7 @@ nb::object align(const char* name, nb::handle object, nb::handle wanted, const s
   if (nb::len(missing) > 0)
     fail(
         "{}: its index lacks {}, of {}; expected a row for each (set_axis gives rows in the right order "
-        "their "
-        "names, reindex missing labels)",
+        "their names, reindex missing labels)",
         name, quoted(missing), origin);
   const nb::object others = index[numpy.attr("logical_not")(index.attr("isin")(wanted))].attr("tolist")();
   if (nb::len(others) > 0)
@@ -132,8 +131,7 @@ Tensor NodeIndex::find(const char* name, nb::handle labels) const {
   if (!ids_ && wanted.are_texts())
     fail(
         "{}: names such as {}, but nodes have numbers only; expected numbers, a DataFrame x with the names "
-        "as index, or "
-        "node_names=",
+        "as index, or node_names=",
         name, wanted.str(0));
   if (wanted.size() > 0 && wanted.are_texts() != (ids_->kind() == NodeIds::Kind::names))
     fail(

@@ -45,8 +45,7 @@ EdgeEnds ends_in_table(const char* name, nb::handle object, bool weighted) {
   if (columns.two_kinds)
     fail(
         "{}: columns '{}' and '{}' may be ids of two kinds of nodes, expected ids of one kind, in 'source' "
-        "and "
-        "'target'",
+        "and 'target'",
         name, called(columns.source), called(columns.target));
   const bool certain = columns.rule == Rule::known || columns.rule == Rule::alike;
   const int64_t used = columns.weight >= 0 ? 3 : 2;
@@ -94,8 +93,7 @@ nb::object Table::numbers(bool complete) const {
     if (is_category(single))
       fail(
           "{}: column '{}' of categories ({}), expected numbers: pandas.get_dummies makes a column of 0 and "
-          "1 for "
-          "each category",
+          "1 for each category",
           name_, called, dtype_text(single));
     const nb::object values = to_numpy(name_, single);
     if (std::string("biuf").find(kind_of(values)) == std::string::npos)

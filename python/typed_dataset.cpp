@@ -45,10 +45,9 @@ void bind_typed_dataset(nb::module_& m) {
           },
           "[(train, val, test), …], indices.");
 
-  nb::class_<TypedDataset>(
-      m, "TypedDataset",
-      "Several types of nodes and edges (data/README.md, version 2), by their names; a type of "
-      "edges by its name or as (source type, name, target type).")
+  nb::class_<TypedDataset>(m, "TypedDataset",
+                           "Several types of nodes and edges (data/README.md, version 2), by their names; a "
+                           "type of edges by its name or as (source type, name, target type).")
       .def_ro("name", &TypedDataset::name)
       .def_prop_ro("node_types", [](const TypedDataset& d) { return d.graph.node_types(); })
       .def_prop_ro("edge_types",

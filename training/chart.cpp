@@ -105,8 +105,7 @@ std::string svg(const Chart& chart) {
 
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
-      "role=\"img\" "
-      "font-family=\"sans-serif\" font-size=\"14\" fill=\"#222\">\n<title>{2}</title>\n"
+      "role=\"img\" font-family=\"sans-serif\" font-size=\"14\" fill=\"#222\">\n<title>{2}</title>\n"
       "<rect class=\"paper\" width=\"{0}\" height=\"{1}\" fill=\"#fff\"/>\n",
       kWidth, kHeight, xml_text(chart.title));
   out += text(kWidth / 2, 26, "middle", chart.title, " font-weight=\"600\"");

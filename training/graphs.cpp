@@ -2,7 +2,6 @@
 #include <adjoint/data/detail/batch_data.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/splits.h>
-#include <adjoint/training/at_place.h>
 #include <adjoint/training/graphs.h>
 #include <adjoint/training/mini_batches.h>
 
@@ -183,8 +182,7 @@ void GraphOptions::add_to(Options& o) {
   o.things = "graphs";
   o.metric_help =
       "accuracy (auto) or f1 for classes, for two classes also auc, pr-auc, recall@precision=0.9, recall@50 "
-      "or "
-      "precision@50 with any number, r2 or mae for regression (auto: r2)";
+      "or precision@50 with any number, r2 or mae for regression (auto: r2)";
   o.program_options = {
       {"folds", &folds, "N",
        "for a file without splits: number of stratified cross-validation folds; each run holds one out", true,

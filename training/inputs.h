@@ -1,15 +1,34 @@
 #pragma once
 
+#include <adjoint/core/error.h>
+#include <adjoint/data/dataset.h>
 #include <adjoint/data/feature_quantization.h>
 #include <adjoint/data/feature_scaling.h>
 #include <adjoint/models/options.h>
+#include <adjoint/models/preprocessing.h>
 #include <adjoint/training/examples.h>
+#include <adjoint/training/settings.h>
 
 #include <functional>
+#include <string>
 
-// Preparation of a dataset's features for training and prediction.
+// Preparation of a dataset's features and edges for training and prediction.
 
 namespace adj::training {
+
+/// f(), whose errors become a DataError of that place in a file: "FILE: nodes/x: …".
+template <class F>
+auto at_place(const std::string& file, const char* place, F&& f) {
+  try {
+    return f();
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const DataError&) {
+    throw;
+  } catch (const Error& error) {
+    data_fail("{}: {}: {}", file, place, error.what());
+  }
+}
 
 /// Replaces the features of a dataset, read from `file`, by features() of this kind, unless that is `file`,
 /// and says so. Throws DataError if the graph cannot have them.
@@ -35,5 +54,21 @@ FeatureQuantization choose_quantization(const Dataset& data, const std::string& 
 /// Quantises the features of a dataset and logs their size in bytes; those in the file are quantised when
 /// read.
 void quantize_features(Dataset& data, const FeatureQuantization& quantization);
+
+/// What the options' model takes of the edges of a dataset read from `file`, by --edge-weights and
+/// --edge-attributes. Logs what is used, and what is not. Throws DataError if the model needs attributes that
+/// the file lacks, an option says that nothing may stay unused, or check_weights() does; UsageError if option
+/// and model conflict.
+models::EdgeInputs choose_edge_inputs(const Settings& options, const Dataset& data, const std::string& file);
+
+/// Weights by which a model normalises sums over neighbours (GCN). A negative one makes a degree, whose root
+/// is taken, smaller: throws DataError, ending with `hint`, if one is not positive then, or if there are
+/// `parts`, whose degrees differ; else warns. Warns if all are 0.
+void check_weights(const Graph& graph, const std::string& file, bool parts, const std::string& hint);
+
+/// Takes what a trained model takes of the edges of a dataset read from `file`, and logs what it does not.
+/// Throws DataError if something is missing, or check_weights() does.
+void take_edge_inputs(Dataset& data, const std::string& file, const models::EdgeInputs& edges,
+                      const models::EdgeSupport& support, const std::string& model);
 
 }  // namespace adj::training

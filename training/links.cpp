@@ -5,7 +5,7 @@
 #include <adjoint/data/predictions.h>
 #include <adjoint/graph/sample/negative_sampling.h>
 #include <adjoint/nn/metrics/link_metrics.h>
-#include <adjoint/training/at_place.h>
+#include <adjoint/training/inputs.h>
 #include <adjoint/training/links.h>
 #include <adjoint/training/run.h>
 

@@ -2,7 +2,6 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/stored_cuts.h>
 #include <adjoint/models/node_features.h>
-#include <adjoint/training/edge_inputs.h>
 #include <adjoint/training/feature_place.h>
 #include <adjoint/training/inputs.h>
 #include <adjoint/training/loader.h>

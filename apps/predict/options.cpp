@@ -121,27 +121,26 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
   po::options_description all = table_of(
       {{"checkpoint", &o.checkpoint, "FILE", "checkpoint of a training"},
        {"data", &o.data, "FILE",
-        "dataset in HDF5 with the same number of features, also as the first argument; needs no "
-        "labels or splits"},
+        "dataset in HDF5 with the same number of features, also as the first argument; needs no labels or "
+        "splits"},
        {"out", &o.out, "FILE",
         "write the predictions for every node or graph: FILE.csv, FILE.jsonl or FILE.h5"},
        {"nodes", &o.nodes, "FILE|LIST",
-        "only these nodes, in this order: a file of names, one per line, or names separated by commas; "
-        "for a model of graphs, numbers of graphs"},
+        "only these nodes, in this order: a file of names, one per line, or names separated by commas; for a "
+        "model of graphs, numbers of graphs"},
        {"pairs", &o.pairs, "FILE",
-        "for a model of links: a table of node names, source and target, whose probability of an "
-        "edge is written to --out"},
+        "for a model of links: a table of node names, source and target, whose probability of an edge is "
+        "written to --out"},
        {"missing-links", &o.missing_links, "K",
-        "for a model of links: write the K most likely pairs that are no edges; with --nodes K for "
-        "each of these nodes. Scores all pairs, N (N - 1) / 2, or N per node",
+        "for a model of links: write the K most likely pairs that are no edges; with --nodes K for each of "
+        "these nodes. Scores all pairs, N (N - 1) / 2, or N per node",
         true, IntegerRange{0, kMost}},
        {"embeddings", &o.embeddings, "FILE",
-        "write the last hidden layer of every node or graph, for a model of links what its decoder "
-        "compares: FILE.csv, FILE.jsonl, FILE.h5 or FILE.npy"},
+        "write the last hidden layer of every node or graph, for a model of links what its decoder compares: "
+        "FILE.csv, FILE.jsonl, FILE.h5 or FILE.npy"},
        {"attention", &o.attention, "FILE",
         "write how much each node attends to each neighbour, a row for each edge and self-loop, a column for "
-        "each "
-        "layer and head, to FILE.csv, FILE.jsonl or FILE.h5; of GAT, GATv2, Transformer and AGNN"},
+        "each layer and head, to FILE.csv, FILE.jsonl or FILE.h5; of GAT, GATv2, Transformer and AGNN"},
        escape_formulas_option(o.escape_formulas),
        {"split", &o.split, "K",
         "split of the dataset on whose test nodes the metric is computed; auto: that of the training, or "
@@ -151,33 +150,33 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
        {"json", &o.json, "", "print one JSON object at the end"},
        {"quiet", &o.quiet, "", "print nothing; with --json only the object"},
        {"class-scores", &o.class_scores, "",
-        "precision, recall and F1 of each class on the split's test nodes, or without splits on all "
-        "labelled ones"}});
+        "precision, recall and F1 of each class on the split's test nodes, or without splits on all labelled "
+        "ones"}});
   o.text.add_to(all, "of --pairs and --nodes");
   all.add_options()("version", "print the version")(
       "help", "print this help; with --model NAME also the model's own options");
   OptionList batches{
       {"evaluation", Choice(&o.batches.evaluation, {EvaluationMethod::graph, EvaluationMethod::layers}),
        "METHOD",
-       "graph (full batch; the default) or layers (layer by layer over all nodes, in batches with "
-       "all neighbours; required by --features host and file)"},
+       "graph (full batch; the default) or layers (layer by layer over all nodes, in batches with all "
+       "neighbours; required by --features host and file)"},
       {"batch-size", &o.batches.batch_size, "N", "nodes per batch of a layer", true, IntegerRange{1, kMost}},
       workers_option(o.batches.workers)};
   batches += o.batches.features_list();
-  po::options_description foreign = table_of(
-      {{"pyg-state", &o.pyg_state, "FILE",
-        "its state dict, a .safetensors file or the output of data/to_adjoint.py state"},
-       {"model", &o.model, "NAME", fmt::format("{}", fmt::join(model_names(), ", "))},
-       {"features-scaling", &o.features_scaling, "HOW",
-        "none, rows (divide each row by its sum), standard (by the columns' mean and standard deviation over "
-        "the dataset's training rows), real (the same for columns with numbers other than 0 and 1) or auto "
-        "(rows for bags of words, else real); stored in checkpoints"},
-       {"task", Choice(&o.task, {kLabelledTasks.begin(), kLabelledTasks.end()}), "NAME",
-        "node_class, node_multilabel, node_regression, graph_class or graph_regression (default: "
-        "the dataset's)"},
-       {"outputs", &o.outputs, "N", "outputs per node or graph (0: from the labels)", true,
-        IntegerRange{0, kMost}}},
-      "A model trained in PyG, as docs/pyg.md shows");
+  po::options_description foreign =
+      table_of({{"pyg-state", &o.pyg_state, "FILE",
+                 "its state dict, a .safetensors file or the output of data/to_adjoint.py state"},
+                {"model", &o.model, "NAME", fmt::format("{}", fmt::join(model_names(), ", "))},
+                {"features-scaling", &o.features_scaling, "HOW",
+                 "none, rows (divide each row by its sum), standard (by the columns' mean and standard "
+                 "deviation over the dataset's training rows), real (the same for columns with numbers other "
+                 "than 0 and 1) or auto (rows for bags of words, else real); stored in checkpoints"},
+                {"task", Choice(&o.task, {kLabelledTasks.begin(), kLabelledTasks.end()}), "NAME",
+                 "node_class, node_multilabel, node_regression, graph_class or graph_regression (default: "
+                 "the dataset's)"},
+                {"outputs", &o.outputs, "N", "outputs per node or graph (0: from the labels)", true,
+                 IntegerRange{0, kMost}}},
+               "A model trained in PyG, as docs/pyg.md shows");
   std::vector<std::string> renamed;
   foreign.add_options()("rename", po::value(&renamed)->value_name("OURS=THEIRS"),
                         "name of a part here and in the state dict: convs.0=conv1; repeatable");
