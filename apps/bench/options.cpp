@@ -80,28 +80,10 @@ std::optional<BenchOptions> read_bench_options(int argc, char** argv, const std:
        {"seed", &o.seed, "N", "seed of generated data", true, IntegerRange{.low = 0}},
        {"explain", &o.explain, "", "print which kernels were chosen"},
        {"json", &o.json, "", "print one JSON object at the end"}});
-  options.add_options()("version", "print the version")("help", "print this");
-  po::options_description hidden;
-  hidden.add(options).add_options()("op", po::value(&o.ops));
-  po::positional_options_description positional;
-  positional.add("op", -1);
-  try {
-    po::variables_map values = parse_command_line(argc, argv, hidden, &positional);
-    if (values.count("help") != 0) {
-      print_help("bench [OP]... [OPTION]...", "Times kernels and training epochs (default: all kernels).",
-                 options);
-      fmt::print("\nOps:\n");
-      for (const Op& op : all) fmt::print("  {:20} {}\n", op.name, op.summary);
-      return {};
-    }
-    if (values.count("version") != 0) {
-      print_version("bench");
-      return {};
-    }
-    po::notify(values);
-  } catch (const po::error& error) {
-    throw UsageError(error.what());
-  }
+  options.add_options()("op", po::value(&o.ops)->value_name("NAME"), "an op to run, also as argument");
+  std::string summary = "Times kernels and training epochs (default: all kernels).\n\nOps:";
+  for (const Op& op : all) summary += fmt::format("\n  {:20} {}", op.name, op.summary);
+  if (!read_options(argc, argv, options, {"op..."}, "bench [OP]... [OPTION]...", summary)) return {};
   check(o);
   s.capture = !o.no_capture;
   s.sampling = {.fanouts = training::fanouts_of(o.fanouts),

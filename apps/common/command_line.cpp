@@ -22,8 +22,8 @@ namespace {
 po::typed_value<bool>* value_of(bool* flag, const std::string&) { return po::bool_switch(flag); }
 /// Options for files show no default.
 po::typed_value<std::string>* value_of(std::string* text, const std::string& placeholder) {
-  if (text->empty()) return po::value(text)->value_name(placeholder);
-  return with_default(*text, placeholder.c_str());
+  auto* value = po::value(text)->value_name(placeholder);
+  return text->empty() ? value : value->default_value(*text);
 }
 /// A number whose errors name the option's range; the library's would not.
 template <class Number>
@@ -179,19 +179,14 @@ po::parsed_options read_config(const std::string& path, const po::options_descri
   return read_run_options(training::parse_run(text, path), path, options, program, note);
 }
 
-}  // namespace
-
-void add_options(po::options_description& description, const OptionList& options) {
-  for (const Option& option : options)
-    std::visit(
-        [&](const auto& value) {
-          description.add_options()(option.name.c_str(), value_of(option, value), option.help.c_str());
-        },
-        option.value);
+void print_version(const std::string& program) {
+  fmt::print("{} {}\nCPU kernels: {}\n", program, version(), describe_cpu_isa());
 }
 
-po::variables_map parse_command_line(int argc, char** argv, const po::options_description& options,
-                                     const po::positional_options_description* positional) {
+/// Parses argv: the values, stored but not yet notified. Other words are values of the `positional` options,
+/// which may also be given by name. Throws UsageError, with a suggestion for unknown options, or po::error.
+po::variables_map parse(int argc, char** argv, const po::options_description& options,
+                        const po::positional_options_description& positional) {
   constexpr int kStyle = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
   std::vector<std::string> words(argv + 1, argv + argc);
   std::replace(words.begin(), words.end(), std::string("-h"), std::string("--help"));
@@ -220,9 +215,8 @@ po::variables_map parse_command_line(int argc, char** argv, const po::options_de
   std::erase_if(parsed.options, [&](auto& option) {
     if (!option.string_key.empty()) return false;
     const std::string& value = option.value.at(0);
-    if (positional == nullptr || word >= positional->max_total_count())
-      usage_fail("unexpected argument '{}'", value);
-    option.string_key = positional->name_for_position(word++);
+    if (word >= positional.max_total_count()) usage_fail("unexpected argument '{}'", value);
+    option.string_key = positional.name_for_position(word++);
     const auto argument = named.find(option.string_key);
     if (argument != named.end() && argument->second != value)
       usage_fail("--{} {}: conflicts with the argument '{}'", option.string_key, argument->second, value);
@@ -233,6 +227,8 @@ po::variables_map parse_command_line(int argc, char** argv, const po::options_de
   return values;
 }
 
+/// The same; `words`: the options that plain words set, in order; a last one that ends in "..." takes all
+/// others. Empty if --help or --version was printed. `usage` begins with the program's name.
 std::optional<po::variables_map> read_values(int argc, char** argv, const po::options_description& options,
                                              const std::vector<std::string>& words, const std::string& usage,
                                              const std::string& summary) {
@@ -241,9 +237,11 @@ std::optional<po::variables_map> read_values(int argc, char** argv, const po::op
     const bool rest = word.ends_with("...");
     positional.add(word.substr(0, word.size() - (rest ? 3 : 0)).c_str(), rest ? -1 : 1);
   }
-  po::variables_map values = parse_command_line(argc, argv, options, &positional);
+  po::variables_map values = parse(argc, argv, options, positional);
   if (values.count("help") != 0) {
-    print_help(usage, summary, options);
+    std::ostringstream text;
+    text << options;  // groups begin with an empty line
+    fmt::print("Usage: {}\n{}\n{}{}", usage, summary, text.str().starts_with('\n') ? "" : "\n", text.str());
     return {};
   }
   if (values.count("version") != 0) {
@@ -253,6 +251,9 @@ std::optional<po::variables_map> read_values(int argc, char** argv, const po::op
   return values;
 }
 
+/// Reads argv and the --config file into the options of a training program; the command line overrides the
+/// file. Empty if --help or --version was printed. Throws UsageError, or DataError if the config file cannot
+/// be read: a regular file or a pipe, of 1 MB at most.
 std::optional<training::Settings> read_command_line(int argc, char** argv, training::Options& o) {
   training::Settings::Texts usual;
   po::options_description all;
@@ -282,22 +283,22 @@ std::optional<training::Settings> read_command_line(int argc, char** argv, train
   return training::Settings(o, std::move(usual));
 }
 
+}  // namespace
+
+void add_options(po::options_description& description, const OptionList& options) {
+  for (const Option& option : options)
+    std::visit(
+        [&](const auto& value) {
+          description.add_options()(option.name.c_str(), value_of(option, value), option.help.c_str());
+        },
+        option.value);
+}
+
 int run_training(int argc, char** argv, training::Options& options,
                  const std::function<void(const training::Settings&)>& train) {
   return run_program(options.program(), [&] {
     if (const auto settings = read_command_line(argc, argv, options)) train(*settings);
   });
-}
-
-void print_help(const std::string& usage, const std::string& summary,
-                const po::options_description& options) {
-  std::ostringstream text;
-  text << options;  // groups begin with an empty line
-  fmt::print("Usage: {}\n{}\n{}{}", usage, summary, text.str().starts_with('\n') ? "" : "\n", text.str());
-}
-
-void print_version(const std::string& program) {
-  fmt::print("{} {}\nCPU kernels: {}\n", program, version(), describe_cpu_isa());
 }
 
 po::options_description table_of(const OptionList& options, const std::string& caption) {
@@ -309,7 +310,8 @@ po::options_description table_of(const OptionList& options, const std::string& c
 bool read_options(int argc, char** argv, po::options_description program_options,
                   const std::vector<std::string>& words, const std::string& usage, const std::string& summary,
                   std::optional<po::options_description> all) {
-  program_options.add_options()("version", "print the version")("help", "print this");
+  if (program_options.find_nothrow("help", false) == nullptr)
+    program_options.add_options()("version", "print the version")("help", "print this");
   const po::options_description& shown = all ? all->add(program_options) : program_options;
   try {
     auto values = read_values(argc, argv, shown, words, usage, summary);

@@ -16,20 +16,6 @@
 
 namespace adj::apps {
 
-/// An option with a default, shown by --help in short form: 0.72.
-template <class T>
-boost::program_options::typed_value<T>* with_default(
-    T& value, const char* name = std::is_same_v<T, std::string> ? "NAME" : "N") {
-  return boost::program_options::value(&value)
-      ->default_value(value, fmt::format("{}", value))
-      ->value_name(name);
-}
-
-/// Reads argv and the --config file into the options of a training program; the command line overrides the
-/// file. Empty if --help or --version was printed. Throws UsageError, or DataError if the config file cannot
-/// be read: a regular file or a pipe, of 1 MB at most.
-std::optional<training::Settings> read_command_line(int argc, char** argv, training::Options& options);
-
 /// A training program's main(): reads the command line and calls train(settings), if there are any. The exit
 /// status.
 int run_training(int argc, char** argv, training::Options& options,
@@ -40,27 +26,10 @@ void add_options(boost::program_options::options_description& description, const
 boost::program_options::options_description table_of(const OptionList& options,
                                                      const std::string& caption = "Options");
 
-/// Parses argv against `options`: the values, stored but not yet notified. Other words are values of the
-/// `positional` options, which may also be given by name; without `positional` they are refused. Throws
-/// UsageError, with a suggestion for unknown options, or po::error.
-boost::program_options::variables_map parse_command_line(
-    int argc, char** argv, const boost::program_options::options_description& options,
-    const boost::program_options::positional_options_description* positional = nullptr);
-
-/// Parses argv the same way; `words`: the options that plain words set, in order; a last one that ends in
-/// "..." takes all others. Empty if --help or --version was printed. `usage` begins with the program's name.
-/// Throws UsageError or po::error.
-std::optional<boost::program_options::variables_map> read_values(
-    int argc, char** argv, const boost::program_options::options_description& options,
-    const std::vector<std::string>& words, const std::string& usage, const std::string& summary);
-
-/// Prints the --help.
-void print_help(const std::string& usage, const std::string& summary,
-                const boost::program_options::options_description& options);
-/// Prints the version, as --version does.
-void print_version(const std::string& program);
-/// For a program with one table of options: reads argv as read_values() and sets them. `all`: groups of
-/// options above. False if --help or --version was printed. Throws UsageError.
+/// Reads argv and sets the options, of a program with one table of them, or below the groups `all`; adds
+/// --version and --help unless there. `words`: the options that plain words set, in order; a last one that
+/// ends in "..." takes all others. `usage` begins with the program's name. False if --help or --version was
+/// printed. Throws UsageError, with a suggestion for an unknown option.
 bool read_options(int argc, char** argv, boost::program_options::options_description options,
                   const std::vector<std::string>& words, const std::string& usage, const std::string& summary,
                   std::optional<boost::program_options::options_description> all = {});

@@ -91,39 +91,40 @@ Format edges_format(std::shared_ptr<const SplitOptions> splits) {
                 "standard input), or a table of an SQLite file (shop.db:orders)",
                 po::options_description("Options of edges"),
                 {}};
-  auto add = format.options.add_options();
   add_options(format.options,
               {{"layout", &o.layout, "NAME",
                 "list: an edge in each line; neighbors: a node and its neighbours in each line, as \"a: b "
                 "c\"; matrix: a square matrix as text, Matrix Market, .npy, .npz or .mat"},
-               {"variable", &o.variable, "NAME", "the matrix, if a file has several"}});
-  add("ids", with_default(arguments->ids),
-      "integers or names: numbered by first appearance, and kept; numbers: 0 to N - 1, unchanged; auto: by "
-      "the first edge");
-  add_options(format.options, {{"nodes", &o.nodes, "N", "with --ids numbers: minimum number of nodes"}});
-  add("header", with_default(arguments->header),
-      "yes or no; auto: yes if the first line has no number, its ids appear nowhere else, and the lines "
-      "below differ; an error if it may be an edge");
+               {"variable", &o.variable, "NAME", "the matrix, if a file has several"},
+               {"ids", &arguments->ids, "NAME",
+                "integers or names: numbered by first appearance, and kept; numbers: 0 to N - 1, unchanged; "
+                "auto: by the first edge"},
+               {"nodes", &o.nodes, "N", "with --ids numbers: minimum number of nodes"},
+               {"header", &arguments->header, "NAME",
+                "yes or no; auto: yes if the first line has no number, its ids appear nowhere else, and the "
+                "lines below differ; an error if it may be an edge"}});
   arguments->text.add_to(format.options, "of all files");
-  const auto column = [](std::string& name) { return po::value(&name)->value_name("COLUMN"); };
-  add("source", column(o.columns.source),
-      "column of source ids: its name in the header, or its number from 1 (default: by names as source, src, "
-      "from, head or :START_ID, else the first)");
-  add("target", column(o.columns.target), "the same for target ids (target, dst, to, tail, :END_ID, …)");
-  add("weight", column(o.columns.weight),
-      "column of edge weights (default: one called weight); none: no weights, also of a Matrix Market file");
-  add("edge-label", column(o.columns.label),
-      "column of edge labels, for train_edge; --split then divides the labelled edges");
-  add("edge-task", with_default(arguments->edge_task),
-      "kind of edge labels: edge_class (any text, sorted) or edge_regression (numbers)");
-  add("weight-column", column(arguments->weight_column), "older name of --weight");
-  add("unweighted", po::bool_switch(&arguments->unweighted), "older name of --weight none");
-  add("missing-ids", with_default(arguments->missing_ids),
-      "lines whose source or target is empty, NA, nan, null, none, ?, \\N, NaT, <NA> or #N/A: error, drop, "
-      "or keep (as a name)");
-  add("undirected", po::bool_switch(&o.undirected), "add the reverse of each edge");
-  add("coalesce", po::bool_switch(&o.coalesce), "merge equal edges, adding their weights");
-  add("drop-self-loops", po::bool_switch(&o.drop_self_loops), "remove self-loops");
+  add_options(
+      format.options,
+      {{"source", &o.columns.source, "COLUMN",
+        "column of source ids: its name in the header, or its number from 1 (default: by names as source, "
+        "src, from, head or :START_ID, else the first)"},
+       {"target", &o.columns.target, "COLUMN", "the same for target ids (target, dst, to, tail, :END_ID, …)"},
+       {"weight", &o.columns.weight, "COLUMN",
+        "column of edge weights (default: one called weight); none: no weights, also of a Matrix Market "
+        "file"},
+       {"edge-label", &o.columns.label, "COLUMN",
+        "column of edge labels, for train_edge; --split then divides the labelled edges"},
+       {"edge-task", &arguments->edge_task, "NAME",
+        "kind of edge labels: edge_class (any text, sorted) or edge_regression (numbers)"},
+       {"weight-column", &arguments->weight_column, "COLUMN", "older name of --weight"},
+       {"unweighted", &arguments->unweighted, "", "older name of --weight none"},
+       {"missing-ids", &arguments->missing_ids, "NAME",
+        "lines whose source or target is empty, NA, nan, null, none, ?, \\N, NaT, <NA> or #N/A: error, drop, "
+        "or keep (as a name)"},
+       {"undirected", &o.undirected, "", "add the reverse of each edge"},
+       {"coalesce", &o.coalesce, "", "merge equal edges, adding their weights"},
+       {"drop-self-loops", &o.drop_self_loops, "", "remove self-loops"}});
   arguments->nodes.add_to(format.options);
   format.draws_splits = true;
   format.import = [arguments](const std::string& input) {

@@ -135,48 +135,47 @@ void NodeOptions::set_columns(NodeFiles& files) const {
 }
 
 void NodeOptions::add_to(po::options_description& description) {
-  const auto file = [](std::string& path) { return po::value(&path)->value_name("FILE"); };
-  const auto column = [](std::string& name) { return po::value(&name)->value_name("COLUMN"); };
-  auto add = description.add_options();
-  add("features", file(files_.features),
-      "table of the nodes: id, features and label, in columns found by their names; types of columns are "
-      "found");
-  add("id", column(files_.columns.id),
-      "its column of ids (default: node_id, id or node, else user_id, name and the like, else the first)");
-  add("label", column(files_.columns.label),
-      "column of labels, of --labels or else of --features (default: label or class); none: no labels");
-  const auto list = [](std::string& text) { return po::value(&text)->value_name("LIST"); };
-  add("columns", list(columns_), "its columns of features, separated by commas (default: all others)");
-  add("without", list(without_), "its columns that are neither features nor labels");
-  add("types", list(types_),
-      "types of columns instead of those found, as in zip=category,age=number: number, boolean, category, "
-      "ordinal, hash or hash:COLUMNS, text or text:COLUMNS (hashed words), date, vector, set (items in a "
-      "field as 3,17,240 or a|b; a column of 0 and 1 for each) or set:COLUMNS (hashed)");
-  add("like", file(like_),
-      "a dataset or trained model: columns, types, categories and values for gaps as there, for a new table");
-  add("features-by-row", po::bool_switch(&files_.features_by_row),
-      "no id: row i, from 0, belongs to the node with id i");
-  add("impute", po::value(&impute_)->value_name("HOW"),
-      "replace missing features by the column's mean or median over the training nodes, or zero (default: an "
-      "error)");
-  add("labels", file(files_.labels), "one line per node: id and label; missing nodes are unlabelled");
-  add("labels-by-row", po::bool_switch(&files_.labels_by_row),
-      "no id: row i, from 0, belongs to the node with id i");
-  add("task", with_default(task_),
-      "kind of labels: node_class (any text, sorted), node_multilabel (0 or 1 in each column), "
-      "node_regression");
-  add("missing-labels", po::value(&missing_labels_)->value_name("LIST")->notifier([this](const auto&) {
-    has_missing_labels_ = true;
-  }),
-      "classes that mean no label, separated by commas, in addition to empty ones, -1 (of nodes), and nan, "
-      "NA, n/a, null, none, ? in any case, NaT, <NA>, #N/A; \"\": only empty ones, \",NA\": only these and "
-      "NA");
-  add("node-headers", with_default(headers_),
-      "whether --features, --labels and splits have headers: yes or no; auto: yes if the first line names no "
-      "node and looks like a header");
-  add("train", file(files_.train), "node ids of the training part, one per line");
-  add("val", file(files_.val), "the same, for validation");
-  add("test", file(files_.test), "the same, for the test");
+  add_options(
+      description,
+      {{"features", &files_.features, "FILE",
+        "table of the nodes: id, features and label, in columns found by their names; types of columns are "
+        "found"},
+       {"id", &files_.columns.id, "COLUMN",
+        "its column of ids (default: node_id, id or node, else user_id, name and the like, else the first)"},
+       {"label", &files_.columns.label, "COLUMN",
+        "column of labels, of --labels or else of --features (default: label or class); none: no labels"},
+       {"columns", &columns_, "LIST", "its columns of features, separated by commas (default: all others)"},
+       {"without", &without_, "LIST", "its columns that are neither features nor labels"},
+       {"types", &types_, "LIST",
+        "types of columns instead of those found, as in zip=category,age=number: number, boolean, category, "
+        "ordinal, hash or hash:COLUMNS, text or text:COLUMNS (hashed words), date, vector, set (items in a "
+        "field as 3,17,240 or a|b; a column of 0 and 1 for each) or set:COLUMNS (hashed)"},
+       {"like", &like_, "FILE",
+        "a dataset or trained model: columns, types, categories and values for gaps as there, for a new "
+        "table"},
+       {"features-by-row", &files_.features_by_row, "",
+        "no id: row i, from 0, belongs to the node with id i"},
+       {"impute", &impute_, "HOW",
+        "replace missing features by the column's mean or median over the training nodes, or zero (default: "
+        "an error)"},
+       {"labels", &files_.labels, "FILE", "one line per node: id and label; missing nodes are unlabelled"},
+       {"labels-by-row", &files_.labels_by_row, "", "no id: row i, from 0, belongs to the node with id i"},
+       {"task", &task_, "NAME",
+        "kind of labels: node_class (any text, sorted), node_multilabel (0 or 1 in each column), "
+        "node_regression"}});
+  description.add_options()("missing-labels",
+                            po::value(&missing_labels_)->value_name("LIST")->notifier([this](const auto&) {
+                              has_missing_labels_ = true;
+                            }),
+                            "classes that mean no label, separated by commas, in addition to empty ones, -1 "
+                            "(of nodes), and nan, NA, n/a, null, none, ? in any case, NaT, <NA>, #N/A; \"\": "
+                            "only empty ones, \",NA\": only these and NA");
+  add_options(description, {{"node-headers", &headers_, "NAME",
+                             "whether --features, --labels and splits have headers: yes or no; auto: yes if "
+                             "the first line names no node and looks like a header"},
+                            {"train", &files_.train, "FILE", "node ids of the training part, one per line"},
+                            {"val", &files_.val, "FILE", "the same, for validation"},
+                            {"test", &files_.test, "FILE", "the same, for the test"}});
 }
 
 std::vector<std::pair<std::string, std::string>> NodeOptions::paths() const {

@@ -292,7 +292,8 @@ Format tables_format(std::shared_ptr<const SplitOptions> splits) {
       "a dataset or trained model: columns, categories and values for gaps of each type of nodes and of "
       "chosen attributes of edges as there");
   arguments->text.add_to(format.options, "of all tables (a description may say it for each)");
-  add("header", with_default(arguments->header), "whether tables have headers: auto, yes or no");
+  add_options(format.options,
+              {{"header", &arguments->header, "NAME", "whether tables have headers: auto, yes or no"}});
   format.input_is_optional = true;
   format.draws_splits = true;
   format.import_any = [arguments](const std::string& input) { return import_all(input, *arguments); };

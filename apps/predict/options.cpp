@@ -190,14 +190,12 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
       all.add(table_of(model_options, "--model " + model));
       o.options.model = model;
     }
-    auto values =
-        read_values(argc, argv, all, {"data"}, "predict DATA.h5 --checkpoint FILE --out FILE [OPTION]...",
-                    "Predicts with a trained model, also on new graphs.");
-    if (!values) return {};
-    po::notify(*values);
   } catch (const po::error& error) {
     throw UsageError(error.what());
   }
+  if (!read_options(argc, argv, all, {"data"}, "predict DATA.h5 --checkpoint FILE --out FILE [OPTION]...",
+                    "Predicts with a trained model, also on new graphs."))
+    return {};
   check(o, renamed);
   return o;
 }
