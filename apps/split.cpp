@@ -16,7 +16,7 @@ using namespace adj::apps;
 namespace {
 
 struct Options {
-  std::string in, out, by_column, by_time, until, header = "auto";
+  std::string in, out, by_column, by_time, until;
   SplitOptions random;
   SplitTable table;
   TextOptions text;
@@ -32,14 +32,12 @@ void check_table(Options& o) {
   if (!o.by_column.empty() && !o.by_time.empty()) usage_fail("--by-column: conflicts with --by-time");
   if (o.by_table() && o.table.path.empty()) usage_fail("--by-column, --by-time: require --table FILE");
   if (!o.by_table() && !o.table.path.empty()) usage_fail("--table: requires --by-column or --by-time");
-  if (!o.by_table() && (!o.table.id.empty() || o.table.by_row || o.header != "auto"))
+  if (!o.by_table() && (!o.table.id.empty() || o.table.by_row || o.table.header != Header::find_out))
     usage_fail("--id, --by-row, --header: require --table");
   if (!o.by_table() && o.text.any())
     usage_fail("--comment, --encoding, --separator, --decimal: require --table");
   o.table.text = o.text.format();
   if (!o.table.id.empty() && o.table.by_row) usage_fail("--id: conflicts with --by-row");
-  expect_one_of("header", o.header, {"auto", "yes", "no"});
-  o.table.header = o.header == "auto" ? Header::find_out : o.header == "yes" ? Header::yes : Header::no;
   o.table.column = o.by_column.empty() ? o.by_time : o.by_column;
 }
 
@@ -73,7 +71,7 @@ bool read(int argc, char** argv, Options& o) {
       {"id", &o.table.id, "COLUMN",
        "its column of ids (default: by name, as node_id, id or user_id, else the first)"},
       {"by-row", &o.table.by_row, "", "no ids: row i, from 0, belongs to node i (or graph i)"},
-      {"header", &o.header, "NAME",
+      {"header", &o.table.header, "NAME",
        "yes or no; auto: yes if the first line has the column's name, or no value in that column"},
       threads_option(o.threads)};
   options.insert(options.end(), std::begin(by_table), std::end(by_table));

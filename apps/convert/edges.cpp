@@ -18,7 +18,7 @@ struct EdgeArguments {
   EdgeListOptions edges;
   TextOptions text;
   NodeOptions nodes;
-  std::string ids = "auto", header = "auto", missing_ids = "error", weight_column, edge_task = "edge_class";
+  std::string weight_column;
   bool unweighted = false;
   std::vector<std::string> notes;
 
@@ -31,31 +31,21 @@ struct EdgeArguments {
                                        {"weight COLUMN", o.columns.weighted()},
                                        {"edge-label", !o.columns.label.empty()},
                                        {"nodes", o.nodes > 0},
-                                       {"ids numbers", ids == "numbers"},
-                                       {"missing-ids drop", missing_ids == "drop"},
-                                       {"ids", matrix && ids != "auto"},
-                                       {"missing-ids", matrix && missing_ids != "error"},
-                                       {"header", !matrix && header != "auto"}})
+                                       {"ids numbers", o.ids == NodeIds::Kind::numbers},
+                                       {"missing-ids drop", o.missing_ids == MissingIds::drop},
+                                       {"ids", matrix && o.ids},
+                                       {"missing-ids", matrix && o.missing_ids != MissingIds::fail},
+                                       {"header", !matrix && o.header != Header::find_out}})
       if (chosen) usage_fail("--{}: conflicts with --layout {}", name, name_of(o.layout));
   }
   /// Throws UsageError.
   EdgeListOptions checked() const {
     EdgeListOptions o = edges;
-    using enum NodeIds::Kind;
-    for (const auto& [name, kind] : {std::pair("integers", integers), {"names", names}, {"numbers", numbers}})
-      if (ids == name) o.ids = kind;
-    if (!o.ids && ids != "auto") usage_fail("--ids {}: expected auto, integers, names or numbers", ids);
     if (o.nodes < 0 || o.nodes > NodeIds::kMost)
       usage_fail("--nodes: expected 0 to {}, got {}", NodeIds::kMost, o.nodes);
-    if (o.nodes > 0 && ids != "numbers") usage_fail("--nodes: requires --ids numbers");
+    if (o.nodes > 0 && o.ids != NodeIds::Kind::numbers) usage_fail("--nodes: requires --ids numbers");
     if (o.columns.source.empty() != o.columns.target.empty())
       usage_fail("--source, --target: expected both or neither");
-    if (missing_ids != "error" && missing_ids != "drop" && missing_ids != "keep")
-      usage_fail("--missing-ids {}: expected error, drop or keep", missing_ids);
-    o.missing_ids = missing_ids == "drop"   ? MissingIds::drop
-                    : missing_ids == "keep" ? MissingIds::keep
-                                            : MissingIds::fail;
-    o.header = header_of("header", header);
     if ((!weight_column.empty() || unweighted) &&
         (!o.columns.weight.empty() || !weight_column.empty() == unweighted))
       usage_fail(
@@ -66,14 +56,12 @@ struct EdgeArguments {
     check_layout(o);
     o.text = text.format();
     check_edge_labels(o);
-    o.node_files =
-        nodes.files(ids == "names", o.columns.label.empty() ? std::nullopt : std::optional(o.edge_task));
+    o.node_files = nodes.files(o.ids == NodeIds::Kind::names,
+                               o.columns.label.empty() ? std::nullopt : std::optional(o.edge_task));
     return o;
   }
 
-  void check_edge_labels(EdgeListOptions& o) const {
-    expect_one_of("edge-task", edge_task, {"edge_class", "edge_regression"});
-    o.edge_task = edge_task == "edge_class" ? Task::edge_class : Task::edge_regression;
+  static void check_edge_labels(const EdgeListOptions& o) {
     if (o.columns.label.empty() && o.edge_task != Task::edge_class)
       usage_fail("--edge-task: requires --edge-label COLUMN");
     if (!o.columns.label.empty() && o.coalesce)
@@ -96,11 +84,11 @@ Format edges_format(std::shared_ptr<const SplitOptions> splits) {
                 "list: an edge in each line; neighbors: a node and its neighbours in each line, as \"a: b "
                 "c\"; matrix: a square matrix as text, Matrix Market, .npy, .npz or .mat"},
                {"variable", &o.variable, "NAME", "the matrix, if a file has several"},
-               {"ids", &arguments->ids, "NAME",
+               {"ids", &o.ids, "NAME",
                 "integers or names: numbered by first appearance, and kept; numbers: 0 to N - 1, unchanged; "
                 "auto: by the first edge"},
                {"nodes", &o.nodes, "N", "with --ids numbers: minimum number of nodes"},
-               {"header", &arguments->header, "NAME",
+               {"header", &o.header, "NAME",
                 "yes or no; auto: yes if the first line has no number, its ids appear nowhere else, and the "
                 "lines below differ; an error if it may be an edge"}});
   arguments->text.add_to(format.options, "of all files");
@@ -115,11 +103,11 @@ Format edges_format(std::shared_ptr<const SplitOptions> splits) {
         "file"},
        {"edge-label", &o.columns.label, "COLUMN",
         "column of edge labels, for train_edge; --split then divides the labelled edges"},
-       {"edge-task", &arguments->edge_task, "NAME",
+       {"edge-task", Choice(&o.edge_task, {Task::edge_class, Task::edge_regression}), "NAME",
         "kind of edge labels: edge_class (any text, sorted) or edge_regression (numbers)"},
        {"weight-column", &arguments->weight_column, "COLUMN", "older name of --weight"},
        {"unweighted", &arguments->unweighted, "", "older name of --weight none"},
-       {"missing-ids", &arguments->missing_ids, "NAME",
+       {"missing-ids", &o.missing_ids, "NAME",
         "lines whose source or target is empty, NA, nan, null, none, ?, \\N, NaT, <NA> or #N/A: error, drop, "
         "or keep (as a name)"},
        {"undirected", &o.undirected, "", "add the reverse of each edge"},

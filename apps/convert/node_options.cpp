@@ -64,23 +64,13 @@ std::vector<std::string> items_of(const std::string& list) {
   return items;
 }
 
-Header header_of(const char* option, const std::string& text) {
-  if (text == "auto") return Header::find_out;
-  if (text != "yes" && text != "no") usage_fail("--{} {}: expected auto, yes or no", option, text);
-  return text == "yes" ? Header::yes : Header::no;
-}
-
 NodeFiles NodeOptions::files(bool named, std::optional<Task> edges) const {
   NodeFiles files = files_;
   for (std::string* path : {&files.features, &files.labels, &files.train, &files.val, &files.test})
     if (*path == "-") *path = "/dev/stdin";
-  files.headers = header_of("node-headers", headers_);
-  for (Task known : {Task::node_class, Task::node_multilabel, Task::node_regression})
-    if (task_ == name_of(known)) files.task = known;
-  if (task_ != name_of(files.task))
-    usage_fail("--task {}: expected node_class, node_multilabel or node_regression", task_);
-  if (edges && (!files.labels.empty() || !files.train.empty() ||
-                (!files.columns.label.empty() && files.columns.label != "none") || task_ != "node_class"))
+  if (edges &&
+      (!files.labels.empty() || !files.train.empty() ||
+       (!files.columns.label.empty() && files.columns.label != "none") || files.task != Task::node_class))
     usage_fail(
         "--edge-label: conflicts with --labels, --label COLUMN, --task, --train, --val and --test, as a "
         "dataset has labels of edges or of nodes");
@@ -160,7 +150,8 @@ void NodeOptions::add_to(po::options_description& description) {
         "an error)"},
        {"labels", &files_.labels, "FILE", "one line per node: id and label; missing nodes are unlabelled"},
        {"labels-by-row", &files_.labels_by_row, "", "no id: row i, from 0, belongs to the node with id i"},
-       {"task", &task_, "NAME",
+       {"task", Choice(&files_.task, {Task::node_class, Task::node_multilabel, Task::node_regression}),
+        "NAME",
         "kind of labels: node_class (any text, sorted), node_multilabel (0 or 1 in each column), "
         "node_regression"}});
   description.add_options()("missing-labels",
@@ -170,7 +161,7 @@ void NodeOptions::add_to(po::options_description& description) {
                             "classes that mean no label, separated by commas, in addition to empty ones, -1 "
                             "(of nodes), and nan, NA, n/a, null, none, ? in any case, NaT, <NA>, #N/A; \"\": "
                             "only empty ones, \",NA\": only these and NA");
-  add_options(description, {{"node-headers", &headers_, "NAME",
+  add_options(description, {{"node-headers", &files_.headers, "NAME",
                              "whether --features, --labels and splits have headers: yes or no; auto: yes if "
                              "the first line names no node and looks like a header"},
                             {"train", &files_.train, "FILE", "node ids of the training part, one per line"},

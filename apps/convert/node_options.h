@@ -33,15 +33,12 @@ class NodeOptions {
 
   std::shared_ptr<const SplitOptions> splits_;
   NodeFiles files_;
-  std::string task_ = "node_class", headers_ = "auto", missing_labels_, impute_, columns_, without_, types_,
-              like_;
+  std::string missing_labels_, impute_, columns_, without_, types_, like_;
   bool has_missing_labels_ = false;
 };
 
 /// The items of a list with commas, which may be quoted.
 std::vector<std::string> items_of(const std::string& list);
-/// auto, yes or no. Throws UsageError.
-Header header_of(const char* option, const std::string& text);
 
 /// The encoder of a dataset, a checkpoint or an integer model. Throws DataError if it has none and no names
 /// of columns.

@@ -12,7 +12,7 @@ namespace {
 
 struct Given {
   OgbOptions options;
-  std::string task = "auto", node_tables;
+  std::string node_tables;
   int64_t label_column = -1;
   std::shared_ptr<const SplitOptions> splits;
 
@@ -21,12 +21,6 @@ struct Given {
     OgbOptions o = options;
     o.has_split = !splits->is_random();
     if (o.has_split) o.split = splits->split;
-    using enum LabelKind;
-    for (const auto& [name, kind] :
-         {std::pair("class", classes), {"multilabel", multilabel}, {"regression", regression}})
-      if (task == name) o.labels = kind;
-    if (!o.labels && task != "auto")
-      usage_fail("--task {}: expected auto, class, multilabel or regression", task);
     if (label_column < -1) usage_fail("--label-column: expected 0 or more, or -1 for all");
     if (label_column >= 0) o.label_column = label_column;
     std::istringstream names(node_tables);
@@ -45,7 +39,7 @@ Format ogb_format(std::shared_ptr<const SplitOptions> splits) {
       table_of({{"add-inverse-edges", &arguments->options.inverse_edges, "",
                  "add the reverse of each edge, as the ogb package does for ogbn-products, ogbn-proteins, "
                  "ogbg-mol* and ogbg-ppa"},
-                {"task", &arguments->task, "NAME",
+                {"task", &arguments->options.labels, "NAME",
                  "kind of labels: class, multilabel or regression; auto: by their values"},
                 {"label-column", &arguments->label_column, "N", "single label column, from 0 (-1: all)"},
                 {"node-tables", &arguments->node_tables, "NAME,...",

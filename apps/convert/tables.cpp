@@ -26,7 +26,8 @@ struct EntryOption {
 struct Arguments {
   Words nodes, edges;
   TextOptions text;
-  std::string header = "auto", like, graphs;
+  Header header = Header::find_out;
+  std::string like, graphs;
   std::vector<EntryOption> entries = {
       {"id", "COLUMN", "nodes: column of ids (default: by name, as node_id, id or user_id, else the first)"},
       {"ids", "KIND", "nodes: integers or names (default: integers if all are)"},
@@ -245,13 +246,13 @@ std::variant<Dataset, TypedDataset> import_all(const std::string& input, Argumen
         usage_fail("--{}: expected in {}, which describes the tables", option.name, excerpt(input));
       set_option(option, word, files);
     }
-  if (described && (arguments.text.any() || arguments.header != "auto"))
+  if (described && (arguments.text.any() || arguments.header != Header::find_out))
     usage_fail(
         "--separator, --decimal, --encoding, --comment, --header: expected in {}, which describes the tables",
         excerpt(input));
   if (!described) {
     files.text = arguments.text.format();
-    files.header = header_of("header", arguments.header);
+    files.header = arguments.header;
   }
   files.split = arguments.splits->random();
   arguments.notes.clear();

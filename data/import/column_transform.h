@@ -2,6 +2,7 @@
 
 #include <adjoint/core/choice.h>
 
+#include <cstdint>
 #include <vector>
 
 namespace adj {

@@ -12,6 +12,7 @@ namespace adj {
 /// What happens to a line without an id: empty or is_missing(). `keep`: such a text, unless empty, is a
 /// name as any other (NA may be Namibia).
 enum class MissingIds : uint8_t { fail, drop, keep };
+constexpr auto names_of(MissingIds) { return std::array{"error", "drop", "keep"}; }  ///< in options
 
 /// What a file of edges is: a list of them; lists of neighbours, a node and its neighbours in each line; or a
 /// square matrix, whose entry in row i and column j is the edge from node i to node j, and 0 is none.

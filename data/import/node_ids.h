@@ -65,5 +65,6 @@ class NodeIds {
   std::string bytes_;                 // names of all nodes, concatenated
   std::vector<int64_t> ends_{0};      // end offsets; the first name begins at 0
 };
+constexpr auto names_of(NodeIds::Kind) { return std::array{"integers", "names", "numbers"}; }  ///< in options
 
 }  // namespace adj

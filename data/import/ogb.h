@@ -15,6 +15,9 @@ enum class LabelKind : uint8_t {
   multilabel,  ///< columns of 0 and 1
   regression   ///< columns of numbers
 };
+constexpr auto names_of(LabelKind) {
+  return std::array{"class", "multilabel", "regression"};
+}  ///< in options
 
 /// Options of import_ogb().
 struct OgbOptions {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/core/choice.h>
 #include <adjoint/data/import/records.h>
 
 #include <functional>
@@ -12,6 +13,7 @@ namespace adj {
 
 /// Whether the first row of a file is a header; `find_out` detects it.
 enum class Header : uint8_t { find_out, yes, no };
+constexpr auto names_of(Header) { return std::array{"auto", "yes", "no"}; }  ///< in options
 
 /// How text files are written; what is absent is found.
 struct TextFormat {
