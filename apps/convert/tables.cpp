@@ -91,32 +91,25 @@ void set_option(const EntryOption& option, const std::string& word, TableFiles& 
     for (EdgeTableFile& table : files.edges) table.graph = value;
     return;
   }
-  for (NodeTableFile& table : files.nodes)
-    if (!type.empty() && table.type == type && has_entry<NodeTableFile>(option.name)) {
-      (void)set_entry(table, option.name, items_of(value), place);
-      return;
-    }
-  for (EdgeTableFile& table : files.edges)
-    if (!type.empty() && (name_in(table) == type || text_of(table.type) == type) &&
-        has_entry<EdgeTableFile>(option.name)) {
-      (void)set_entry(table, option.name, items_of(value), place);
-      return;
-    }
+  const auto set = [&](auto& table, const std::string& text) {
+    (void)set_entry(table, option.name, items_of(text), place);
+  };
+  const bool of_nodes = has_entry<NodeTableFile>(option.name),
+             of_edges = has_entry<EdgeTableFile>(option.name);
+  if (!type.empty() && of_nodes)
+    for (NodeTableFile& table : files.nodes)
+      if (table.type == type) return set(table, value);
+  if (!type.empty() && of_edges)
+    for (EdgeTableFile& table : files.edges)
+      if (name_in(table) == type || text_of(table.type) == type) return set(table, value);
+  if (of_nodes && files.nodes.size() == 1) return set(files.nodes[0], word);
+  if (of_edges && (!of_nodes || files.nodes.empty()) && files.edges.size() == 1)
+    return set(files.edges[0], word);
   Words known;
-  const bool of_nodes = has_entry<NodeTableFile>(option.name);
-  for (const NodeTableFile& table : files.nodes) known.push_back(table.type);
-  if (of_nodes && known.size() == 1) {
-    (void)set_entry(files.nodes[0], option.name, items_of(word), place);
-    return;
-  }
-  if (!of_nodes) known.clear();
+  for (const NodeTableFile& table : files.nodes)
+    if (of_nodes) known.push_back(table.type);
   for (const EdgeTableFile& table : files.edges)
-    if (has_entry<EdgeTableFile>(option.name)) known.push_back(name_in(table));
-  const bool of_edges = has_entry<EdgeTableFile>(option.name) && (!of_nodes || files.nodes.empty());
-  if (of_edges && files.edges.size() == 1) {
-    (void)set_entry(files.edges[0], option.name, items_of(word), place);
-    return;
-  }
+    if (of_edges) known.push_back(name_in(table));
   if (known.empty()) usage_fail("--{}: requires a table of nodes (--nodes)", option.name);
   usage_fail("--{} {}: which table, expected TYPE={} with a type of {}", option.name, excerpt(word),
              option.placeholder, fmt::join(known, ", "));
