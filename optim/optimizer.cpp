@@ -137,6 +137,37 @@ void Optimizer::load_state(const std::map<std::string, Tensor>& state) {
   set_rate_factor(factor);
 }
 
+SGD::SGD(const std::vector<Group<SGDOptions>>& groups) {
+  for (const auto& [parameters, options] : groups) {
+    ADJ_CHECK(options.momentum >= 0.0 && options.momentum < 1.0, "SGD: expected a momentum in [0, 1), got {}",
+              options.momentum);
+    ADJ_CHECK(options.weight_decay >= 0.0, "SGD: negative weight decay {}", options.weight_decay);
+    ADJ_CHECK(!options.nesterov || options.momentum > 0.0,
+              "SGD: nesterov with a momentum of 0, expected one above 0");
+    add_group(parameters, options.lr, options.momentum > 0.0 ? 1 : 0);
+    rules_.push_back({options.momentum, options.weight_decay, options.nesterov});
+  }
+}
+
+void SGD::update(size_t group, std::span<kernels::UpdateSlot> slots, const Tensor& rate, Tensor& steps) {
+  kernels::sgd_update({.slots = slots, .rule = rules_[group], .learning_rate = rate, .step = steps});
+}
+
+Adam::Adam(const std::vector<Group<AdamOptions>>& groups, bool decoupled) {
+  for (const auto& [parameters, options] : groups) {
+    ADJ_CHECK(options.beta1 >= 0.0 && options.beta1 < 1.0 && options.beta2 >= 0.0 && options.beta2 < 1.0,
+              "Adam: expected betas in [0, 1), got {} and {}", options.beta1, options.beta2);
+    ADJ_CHECK(options.eps > 0.0, "Adam: expected a positive eps, got {}", options.eps);
+    ADJ_CHECK(options.weight_decay >= 0.0, "Adam: negative weight decay {}", options.weight_decay);
+    add_group(parameters, options.lr, 2);
+    rules_.push_back({options.beta1, options.beta2, options.eps, options.weight_decay, decoupled});
+  }
+}
+
+void Adam::update(size_t group, std::span<kernels::UpdateSlot> slots, const Tensor& rate, Tensor& steps) {
+  kernels::adam_update({.slots = slots, .rule = rules_[group], .learning_rate = rate, .step = steps});
+}
+
 Tensor clip_grad_norm(const std::vector<Var>& parameters, double max_norm) {
   ADJ_CHECK(std::isfinite(max_norm) && max_norm > 0.0, "clip_grad_norm: expected a positive norm, got {}",
             max_norm);

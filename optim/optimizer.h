@@ -76,6 +76,62 @@ class Optimizer {
   Tensor factor_state_ = Tensor::full({1}, 1.0, DType::f64);
 };
 
+/// Options of SGD: rate `lr` > 0, `momentum` μ in [0, 1), `weight_decay` λ >= 0, and `nesterov` for the
+/// second formula. The constructors throw for other values.
+struct SGDOptions {
+  double lr = 0.01;
+  double momentum = 0.0;
+  double weight_decay = 0.0;
+  bool nesterov = false;
+};
+
+/// v = μ v + (g + λ p); p -= lr v (Nesterov: p -= lr (g + λ p + μ v), requires a momentum above 0).
+class SGD : public Optimizer {
+ public:
+  explicit SGD(const std::vector<Var>& parameters, SGDOptions options = {})
+      : SGD(std::vector<Group<SGDOptions>>{{parameters, options}}) {}
+  explicit SGD(const std::vector<Group<SGDOptions>>& groups);
+
+ protected:
+  void update(size_t group, std::span<kernels::UpdateSlot> slots, const Tensor& rate, Tensor& steps) override;
+
+ private:
+  std::vector<kernels::SgdRule> rules_;
+};
+
+/// Options of Adam and AdamW: rate `lr` > 0; `beta1` and `beta2` in [0, 1), decay of the moments; `eps` > 0,
+/// added to the second moment's root; `weight_decay` >= 0. The constructors throw for other values.
+struct AdamOptions {
+  double lr = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0.0;
+};
+
+/// Adam (Kingma & Ba 2015, algorithm 1); weight decay is added to the gradient.
+class Adam : public Optimizer {
+ public:
+  explicit Adam(const std::vector<Var>& parameters, AdamOptions options = {})
+      : Adam(std::vector<Group<AdamOptions>>{{parameters, options}}) {}
+  explicit Adam(const std::vector<Group<AdamOptions>>& groups) : Adam(groups, false) {}
+
+ protected:
+  Adam(const std::vector<Group<AdamOptions>>& groups, bool decoupled);
+  void update(size_t group, std::span<kernels::UpdateSlot> slots, const Tensor& rate, Tensor& steps) override;
+
+ private:
+  std::vector<kernels::AdamRule> rules_;
+};
+
+/// Adam with decoupled weight decay (Loshchilov & Hutter 2019).
+class AdamW : public Adam {
+ public:
+  explicit AdamW(const std::vector<Var>& parameters, AdamOptions options = {.weight_decay = 0.01})
+      : AdamW(std::vector<Group<AdamOptions>>{{parameters, options}}) {}
+  explicit AdamW(const std::vector<Group<AdamOptions>>& groups) : Adam(groups, true) {}
+};
+
 /// L2 norm of all gradients together; above `max_norm` they are scaled to it (Pascanu et al. 2013). Call
 /// between backward() and step(). The norm stays on the device until read.
 Tensor clip_grad_norm(const std::vector<Var>& parameters, double max_norm);

@@ -3,8 +3,7 @@
 #include <adjoint/core/program.h>
 #include <adjoint/core/random.h>
 #include <adjoint/graph/edge_attributes.h>
-#include <adjoint/optim/adam.h>
-#include <adjoint/optim/sgd.h>
+#include <adjoint/optim/optimizer.h>
 #include <adjoint/training/metric.h>
 #include <adjoint/training/run.h>
 

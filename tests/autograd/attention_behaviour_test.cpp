@@ -5,8 +5,8 @@
 #include <adjoint/autograd/loss.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/data/generators.h>
-#include <adjoint/optim/adam.h>
 #include <adjoint/optim/captured_step.h>
+#include <adjoint/optim/optimizer.h>
 
 // Common behaviour of all attentions: bfloat16, memory, dropout, training, errors.
 

@@ -1,6 +1,12 @@
 #include "relation_cases.h"
 #include <adjoint/autograd/activation.h>
 #include <adjoint/autograd/edge.h>
+#include <adjoint/autograd/linear.h>
+#include <adjoint/autograd/loss.h>
+#include <adjoint/data/generators.h>
+#include <adjoint/graph/block.h>
+#include <adjoint/optim/captured_step.h>
+#include <adjoint/optim/optimizer.h>
 
 using namespace adj;
 using namespace adj::test;

@@ -13,7 +13,7 @@
 #include <adjoint/graph/order/partition.h>
 #include <adjoint/nn/linear.h>
 #include <adjoint/ops.h>
-#include <adjoint/optim/adam.h>
+#include <adjoint/optim/optimizer.h>
 #include <adjoint/training/training_state.h>
 
 #include <cmath>

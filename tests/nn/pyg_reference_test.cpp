@@ -5,8 +5,7 @@
 #include <adjoint/nn/conv/sg_conv.h>
 #include <adjoint/nn/norm/norm.h>
 #include <adjoint/ops.h>
-#include <adjoint/optim/adam.h>
-#include <adjoint/optim/sgd.h>
+#include <adjoint/optim/optimizer.h>
 
 using namespace adj;
 using namespace adj::test;

@@ -5,7 +5,7 @@
 #include <adjoint/models/checkpoint.h>
 #include <adjoint/nn/quant_linear.h>
 #include <adjoint/ops.h>
-#include <adjoint/optim/adam.h>
+#include <adjoint/optim/optimizer.h>
 
 #include <cmath>
 #include <limits>

@@ -2,9 +2,9 @@
 #include "../reference/plain.h"
 #include <adjoint/nn/mlp.h>
 #include <adjoint/ops.h>
-#include <adjoint/optim/adam.h>
 #include <adjoint/optim/captured_step.h>
 #include <adjoint/optim/gradient_buckets.h>
+#include <adjoint/optim/optimizer.h>
 
 using namespace adj;
 using namespace adj::test;

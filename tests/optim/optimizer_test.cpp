@@ -1,8 +1,7 @@
 #include "../nn/module_state.h"
 #include "../reference/plain.h"
 #include <adjoint/ops.h>
-#include <adjoint/optim/adam.h>
-#include <adjoint/optim/sgd.h>
+#include <adjoint/optim/optimizer.h>
 
 #include <limits>
 #include <memory>

@@ -1,6 +1,5 @@
 #include "../reference/plain.h"
-#include <adjoint/optim/adam.h>
-#include <adjoint/optim/sgd.h>
+#include <adjoint/optim/optimizer.h>
 
 #include <array>
 #include <memory>

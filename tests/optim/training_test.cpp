@@ -7,9 +7,8 @@
 #include <adjoint/nn/metrics/metrics.h>
 #include <adjoint/nn/norm/norm.h>
 #include <adjoint/ops.h>
-#include <adjoint/optim/adam.h>
 #include <adjoint/optim/captured_step.h>
-#include <adjoint/optim/sgd.h>
+#include <adjoint/optim/optimizer.h>
 
 using namespace adj;
 using namespace adj::test;

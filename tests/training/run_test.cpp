@@ -1,6 +1,6 @@
 #include "bench.h"
 #include <adjoint/core/program.h>
-#include <adjoint/optim/adam.h>
+#include <adjoint/optim/optimizer.h>
 
 #include <csignal>
 

@@ -4,10 +4,9 @@
 #include <adjoint/nn/metrics/metrics.h>
 #include <adjoint/nn/norm/norm.h>
 #include <adjoint/ops.h>
-#include <adjoint/optim/adam.h>
 #include <adjoint/optim/captured_step.h>
 #include <adjoint/optim/non_finite.h>
-#include <adjoint/optim/sgd.h>
+#include <adjoint/optim/optimizer.h>
 #include <adjoint/training/training_state.h>
 
 #include <cmath>
