@@ -1,7 +1,6 @@
 #include <adjoint/models/family.h>
 #include <adjoint/models/stack.h>
 #include <adjoint/nn/conv/gin_conv.h>
-#include <adjoint/nn/conv/gine_conv.h>
 #include <adjoint/nn/mlp.h>
 
 namespace adj::models {

@@ -5,7 +5,6 @@
 #include <adjoint/models/quantized.h>
 #include <adjoint/models/stack.h>
 #include <adjoint/nn/conv/gin_conv.h>
-#include <adjoint/nn/conv/gine_conv.h>
 #include <adjoint/nn/norm/norm.h>
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 #include <adjoint/data/predictions.h>
 #include <adjoint/data/stored_cuts.h>
 #include <adjoint/training/outcome.h>
-#include <adjoint/training/report_data.h>
+#include <adjoint/training/report.h>
 
 #include <algorithm>
 #include <cmath>

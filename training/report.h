@@ -9,6 +9,8 @@
 
 namespace adj::training {
 
+class Run;
+
 /// The metric over examples whose node has least <= in-degree <= largest.
 struct DegreeScore {
   int64_t least, largest, examples;
@@ -40,5 +42,17 @@ struct Report {
 /// A self-contained HTML page, without external scripts, styles, fonts or images. Follows the system's light
 /// or dark theme.
 std::string html(const Report& report);
+
+/// The command, date, version and device of a training: rows of Report::facts.
+ReportRows command_rows(const Run& run);
+/// The dataset, its features with their scaling, and the examples of each part, by class where there are few.
+ReportRows data_rows(const Run& run);
+/// All options with their values; those that differ from the program's defaults are marked.
+ReportRows option_rows(const Run& run);
+/// Columns of features by permutation importance, by name, the most important ones; empty if there are none.
+std::vector<std::pair<std::string, double>> importance_rows(const Run& run);
+/// The embeddings of nodes in the plane of their principal components, coloured by class; empty without
+/// embeddings.
+std::optional<Chart> embedding_chart(const Run& run);
 
 }  // namespace adj::training

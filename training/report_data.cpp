@@ -1,5 +1,5 @@
 #include <adjoint/core/text.h>
-#include <adjoint/training/report_data.h>
+#include <adjoint/training/report.h>
 #include <adjoint/training/run.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include <adjoint/data/detail/batch_data.h>
 #include <adjoint/data/loader/graph_loader.h>
-#include <adjoint/graph/pick_graphs.h>
+#include <adjoint/graph/subgraph.h>
 
 namespace adj {
 

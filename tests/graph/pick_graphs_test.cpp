@@ -1,5 +1,5 @@
 #include "edges.h"
-#include <adjoint/graph/pick_graphs.h>
+#include <adjoint/graph/subgraph.h>
 
 #include <algorithm>
 

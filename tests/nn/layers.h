@@ -10,7 +10,6 @@
 #include <adjoint/nn/conv/gcn2_conv.h>
 #include <adjoint/nn/conv/gcn_conv.h>
 #include <adjoint/nn/conv/gin_conv.h>
-#include <adjoint/nn/conv/gine_conv.h>
 #include <adjoint/nn/conv/graph_conv.h>
 #include <adjoint/nn/conv/pna_conv.h>
 #include <adjoint/nn/conv/sage_conv.h>
