@@ -3,7 +3,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/feature_names.h>
-#include <adjoint/graph/detail/sort_rows.h>
+#include <adjoint/graph/sparse_matrix.h>
 
 #include <cmath>
 #include <optional>

@@ -1,6 +1,5 @@
 #include <adjoint/core/capture.h>
 #include <adjoint/core/detail/carrier.h>
-#include <adjoint/graph/detail/sort_rows.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/ranks/rank_edges.h>
 #include <adjoint/graph/sparse_matrix.h>

@@ -80,4 +80,10 @@ class SparseMatrix {
   uint64_t kept_version_ = 0;  // version of the values at keep_adjoint()
 };
 
+namespace detail {
+/// Sorts the entries of each row by column, equal columns in their order; on the CPU. `values` float32
+/// [entries] or absent.
+void sort_rows(Csr& csr, Tensor& values);
+}  // namespace detail
+
 }  // namespace adj

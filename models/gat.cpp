@@ -1,7 +1,6 @@
 #include <adjoint/models/family.h>
 #include <adjoint/models/stack.h>
 #include <adjoint/nn/conv/gat_conv.h>
-#include <adjoint/nn/conv/gatv2_conv.h>
 
 namespace adj::models {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/models/options.h>
-#include <adjoint/nn/quant_linear.h>
+#include <adjoint/nn/quantizer.h>
 
 // Shared by the quantised models.
 

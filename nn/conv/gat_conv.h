@@ -48,4 +48,42 @@ class GATConv : public Module {
   GATConvOptions options_;
 };
 
+/// Options of GATv2Conv.
+struct GATv2ConvOptions {
+  int64_t heads = 1;                     ///< attention heads of width `out`
+  bool concat = true;                    ///< concatenated heads, [N, heads out]; else their mean, [N, out]
+  float negative_slope = 0.2f;           ///< of the leaky ReLU
+  float dropout = 0.0f;                  ///< of the coefficients, in training mode
+  bool add_self_loops = true;            ///< every node attends to itself, once
+  std::optional<int64_t> edge_dim = {};  ///< width of the edge features; absent: none
+  LoopFill fill_value = {};              ///< features of the added loops
+  bool bias = true;                      ///< of both maps and of the result
+  bool share_weights = false;            ///< one map for sources and targets
+  bool residual = false;                 ///< adds a linear map of the targets' features
+};
+
+/// Σ_j α_ij W_l x_j + b per head, α_ij = softmax_j ⟨a, leaky_relu(W_r x_i + W_l x_j + W_e e_ij)⟩ (Brody et
+/// al., How Attentive are Graph Attention Networks?, 2022, eq. 7). x [N,in], features of any kind -> [N,
+/// heads out]. One pass over the edges: neither coefficients nor mapped edge features are stored. Maps and
+/// vector are Glorot-uniform, the maps' biases uniform in ±1 / sqrt(in), b zero, as in PyG's GATv2Conv.
+/// `lin_edge` is W_e, `res` the residual's map, where the options ask for them.
+class GATv2Conv : public Module {
+ public:
+  GATv2Conv(Widths in, int64_t out, const GATv2ConvOptions& options = {});
+  /// x of all nodes, or {x_src [num_src, in.src], x_dst [num_dst, in.dst]} -> [num_dst, heads out].
+  Var operator()(const Structure& structure, const Sides& x, const Var& edge_attr = {}) const;
+  std::string describe() const override;
+
+  Child<Linear> lin_l, lin_r;  ///< for sources and targets
+  std::optional<Child<Linear>> lin_edge, res;
+  Var att;   ///< [heads, out]
+  Var bias;  ///< [heads out] or [out], or absent
+
+ private:
+  template <class X>
+  Var attend(const Relation& relation, const X& x_src, const X& x_dst, bool same, const Var& edge_attr) const;
+
+  GATv2ConvOptions options_;
+};
+
 }  // namespace adj::nn

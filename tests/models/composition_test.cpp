@@ -8,14 +8,13 @@
 #include <adjoint/models/link.h>
 #include <adjoint/nn/conv/agnn_conv.h>
 #include <adjoint/nn/conv/gat_conv.h>
-#include <adjoint/nn/conv/gatv2_conv.h>
 #include <adjoint/nn/conv/gcn_conv.h>
 #include <adjoint/nn/conv/gin_conv.h>
 #include <adjoint/nn/conv/sage_conv.h>
 #include <adjoint/nn/conv/transformer_conv.h>
 #include <adjoint/nn/mlp.h>
 #include <adjoint/nn/norm/norm.h>
-#include <adjoint/nn/quant_linear.h>
+#include <adjoint/nn/quantizer.h>
 #include <adjoint/ops.h>
 
 #include <set>

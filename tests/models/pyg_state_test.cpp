@@ -4,7 +4,6 @@
 #include <adjoint/data/safetensors.h>
 #include <adjoint/models/pyg_state.h>
 #include <adjoint/nn/conv/gat_conv.h>
-#include <adjoint/nn/conv/gatv2_conv.h>
 #include <adjoint/nn/conv/gcn_conv.h>
 #include <adjoint/nn/mlp.h>
 #include <adjoint/nn/norm/norm.h>

@@ -6,7 +6,6 @@
 #include <adjoint/nn/conv/appnp.h>
 #include <adjoint/nn/conv/cheb_conv.h>
 #include <adjoint/nn/conv/gat_conv.h>
-#include <adjoint/nn/conv/gatv2_conv.h>
 #include <adjoint/nn/conv/gcn2_conv.h>
 #include <adjoint/nn/conv/gcn_conv.h>
 #include <adjoint/nn/conv/gin_conv.h>

@@ -3,7 +3,7 @@
 #include <adjoint/kernels/bits/bit_gemm.h>
 #include <adjoint/kernels/bits/bit_range.h>
 #include <adjoint/models/checkpoint.h>
-#include <adjoint/nn/quant_linear.h>
+#include <adjoint/nn/quantizer.h>
 #include <adjoint/ops.h>
 #include <adjoint/optim/optimizer.h>
 

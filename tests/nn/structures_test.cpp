@@ -3,7 +3,7 @@
 #include "layers.h"
 #include <adjoint/autograd/detail/edge.h>
 #include <adjoint/kernels/compute_context.h>
-#include <adjoint/nn/quant_linear.h>
+#include <adjoint/nn/quantizer.h>
 #include <adjoint/ops.h>
 
 #include <atomic>
