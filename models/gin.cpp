@@ -1,7 +1,7 @@
 #include <adjoint/models/family.h>
 #include <adjoint/models/stack.h>
 #include <adjoint/nn/conv/gin_conv.h>
-#include <adjoint/nn/mlp.h>
+#include <adjoint/nn/linear.h>
 
 namespace adj::models {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/models/family.h>
-#include <adjoint/nn/mlp.h>
+#include <adjoint/nn/linear.h>
 
 #include <memory>
 #include <optional>

@@ -2,7 +2,6 @@
 
 #include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/linear.h>
-#include <adjoint/nn/mlp.h>
 
 #include <memory>
 #include <optional>

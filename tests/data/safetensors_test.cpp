@@ -1,4 +1,8 @@
 #include "../support.h"
+#include <adjoint/core/file.h>
+#include <adjoint/data/safetensors.h>
+#include <adjoint/nn/linear.h>
+#include <adjoint/nn/norm/norm.h>
 
 #include <cstring>
 

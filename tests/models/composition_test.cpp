@@ -12,7 +12,7 @@
 #include <adjoint/nn/conv/gin_conv.h>
 #include <adjoint/nn/conv/sage_conv.h>
 #include <adjoint/nn/conv/transformer_conv.h>
-#include <adjoint/nn/mlp.h>
+#include <adjoint/nn/linear.h>
 #include <adjoint/nn/norm/norm.h>
 #include <adjoint/nn/quantizer.h>
 #include <adjoint/ops.h>

@@ -5,7 +5,7 @@
 #include <adjoint/models/pyg_state.h>
 #include <adjoint/nn/conv/gat_conv.h>
 #include <adjoint/nn/conv/gcn_conv.h>
-#include <adjoint/nn/mlp.h>
+#include <adjoint/nn/linear.h>
 #include <adjoint/nn/norm/norm.h>
 
 using namespace adj;

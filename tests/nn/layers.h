@@ -16,7 +16,7 @@
 #include <adjoint/nn/conv/tag_conv.h>
 #include <adjoint/nn/conv/transformer_conv.h>
 #include <adjoint/nn/jumping_knowledge.h>
-#include <adjoint/nn/mlp.h>
+#include <adjoint/nn/linear.h>
 #include <adjoint/nn/norm/graph_norm.h>
 
 namespace adj::test {

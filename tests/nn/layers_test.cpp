@@ -1,5 +1,5 @@
 #include "../reference/plain.h"
-#include <adjoint/nn/mlp.h>
+#include <adjoint/nn/linear.h>
 #include <adjoint/nn/norm/norm.h>
 #include <adjoint/ops.h>
 

@@ -2,9 +2,7 @@
 #include "module_state.h"
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/nn/conv/gcn_conv.h>
-#include <adjoint/nn/dropout.h>
 #include <adjoint/nn/linear.h>
-#include <adjoint/nn/mlp.h>
 #include <adjoint/nn/module.h>
 #include <adjoint/nn/norm/norm.h>
 

@@ -1,6 +1,6 @@
 #include "../nn/module_state.h"
 #include "../reference/plain.h"
-#include <adjoint/nn/mlp.h>
+#include <adjoint/nn/linear.h>
 #include <adjoint/ops.h>
 #include <adjoint/optim/captured_step.h>
 #include <adjoint/optim/gradient_buckets.h>
