@@ -3,7 +3,6 @@
 #include <adjoint/kernels/sparse/csr.h>
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 namespace adj::detail {

@@ -1,4 +1,3 @@
-#include <adjoint/core/option_check.h>
 #include <adjoint/models/family.h>
 #include <adjoint/models/stack.h>
 #include <adjoint/nn/conv/gcn_conv.h>

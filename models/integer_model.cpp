@@ -1,5 +1,4 @@
 #include <adjoint/autograd/arithmetic.h>
-#include <adjoint/autograd/shape.h>
 #include <adjoint/kernels/aggregate/neighbor_reduce.h>
 #include <adjoint/kernels/bits/bit_gemm.h>
 #include <adjoint/kernels/bits/byte_sums.h>

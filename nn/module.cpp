@@ -1,6 +1,5 @@
 #include <adjoint/nn/module.h>
 
-#include <algorithm>
 #include <set>
 
 namespace adj::nn {

@@ -3,7 +3,6 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/import/edge_columns.h>
 
-#include <algorithm>
 #include <set>
 
 namespace adj::python {

@@ -1,4 +1,3 @@
-#include <adjoint/core/option_check.h>
 #include <adjoint/core/text.h>
 #include <adjoint/training/feature_place.h>
 

@@ -2,8 +2,6 @@
 #include <adjoint/training/insight.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include <Eigen/Eigenvalues>
 

@@ -3,7 +3,6 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/batch_data.h>
 #include <adjoint/data/predictions.h>
-#include <adjoint/graph/sample/negative_sampling.h>
 #include <adjoint/nn/metrics/link_metrics.h>
 #include <adjoint/training/inputs.h>
 #include <adjoint/training/links.h>

@@ -10,7 +10,6 @@
 #include <adjoint/training/settings.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <limits>
 

@@ -3,7 +3,6 @@
 #include <adjoint/training/run.h>
 
 #include <algorithm>
-#include <cmath>
 #include <ctime>
 #include <fstream>
 #include <iterator>

@@ -1,4 +1,3 @@
-#include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/linear.h>
 #include <adjoint/nn/conv/gcn_conv.h>
 #include <adjoint/nn/init.h>
