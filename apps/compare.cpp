@@ -13,7 +13,6 @@
 using namespace adj;
 using namespace adj::apps;
 using namespace adj::training;
-namespace po = boost::program_options;
 
 namespace {
 
@@ -147,11 +146,9 @@ void compare(const std::vector<std::string>& folders) {
 int main(int argc, char** argv) {
   return run_program("compare", [&] {
     std::vector<std::string> folders;
-    po::options_description options("Options");
-    options.add_options()("run", po::value(&folders)->value_name("DIR"),
-                          "the folder of a run, also as argument");
     if (!read_options(
-            argc, argv, options, {"run..."}, "compare DIR...",
+            argc, argv, table_of({{"run", &folders, "DIR", "the folder of a run, also as argument"}}),
+            {"run..."}, "compare DIR...",
             "Shows runs written by --run-dir as rows, the best first: results, and the options that differ."))
       return;
     if (folders.empty()) usage_fail("expected compare DIR..., folders written by --run-dir");

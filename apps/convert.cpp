@@ -41,7 +41,7 @@ bool read(int argc, char** argv, const Format& format, SplitOptions& splits, Opt
                                 format.input_is_optional ? "[INPUT]" : "INPUT"),
                     fmt::format("Reads {}.", format.summary),
                     po::options_description()
-                        .add(format.options)
+                        .add(table_of(format.options, "Options of " + format.name))
                         .add(table_of(splits.list(format.split_names), "Random splits"))))
     return false;
   if (format.input_is_optional && o.out.empty()) std::swap(o.input, o.out);

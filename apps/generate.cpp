@@ -33,7 +33,8 @@ bool read(int argc, char** argv, const Spec& spec, Options& o) {
                               gzip_option(o.gzip),
                               threads_option(o.threads)}),
                     {"out"}, fmt::format("generate {} OUT.h5 [OPTION]...", spec.name),
-                    fmt::format("Writes {}.", spec.summary), po::options_description().add(spec.options)))
+                    fmt::format("Writes {}.", spec.summary),
+                    po::options_description().add(table_of(spec.options, "Options of " + spec.name))))
     return false;
   if (o.out.empty()) usage_fail("expected the file to write: {}", kUsage);
   use_threads(o.threads);

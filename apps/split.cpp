@@ -58,8 +58,8 @@ bool read(int argc, char** argv, Options& o) {
       {"data", &o.in, "FILE", "dataset"},
       {"out", &o.out, "FILE", "file to write, an existing one is replaced (default: the dataset's own file)"},
       {"replace", &o.replace, "", "replace splits that the dataset's own file has"}};
-  for (const Option& option : o.random.list()) options.push_back(option);
-  const Option by_table[] = {
+  options += o.random.list();
+  options += OptionList{
       {"table", &o.table.path, "FILE", "table with a row per node (or graph): ids and the column"},
       {"by-column", &o.by_column, "COLUMN",
        "its column that says train, val or test, by name or number from 1 (also training, valid, validation, "
@@ -74,10 +74,8 @@ bool read(int argc, char** argv, Options& o) {
       {"header", &o.table.header, "NAME",
        "yes or no; auto: yes if the first line has the column's name, or no value in that column"},
       threads_option(o.threads)};
-  options.insert(options.end(), std::begin(by_table), std::end(by_table));
-  boost::program_options::options_description all = table_of(options);
-  o.text.add_to(all, "of --table");
-  if (!read_options(argc, argv, all, {"data", "out"}, kUsage,
+  options += o.text.list("of --table");
+  if (!read_options(argc, argv, table_of(options), {"data", "out"}, kUsage,
                     "Gives a dataset new splits: random (60,20,20 by default), by a column of a table, or by "
                     "time. All else in the file stays as it is."))
     return false;

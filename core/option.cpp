@@ -83,17 +83,23 @@ std::string_view without_plus(std::string_view text) {
 std::string Option::text() const {
   return std::visit(
       [](const auto& variable) {
-        if constexpr (std::is_pointer_v<std::decay_t<decltype(variable)>>)
-          return fmt::format("{}", *variable);
-        else
+        using Variable = std::decay_t<decltype(variable)>;
+        if constexpr (std::is_same_v<Variable, Choice>)
           return variable.text();
+        else if constexpr (std::is_same_v<Variable, std::optional<std::string>*>)
+          return variable->value_or("");
+        else if constexpr (std::is_same_v<Variable, std::vector<std::string>*>)
+          return fmt::format("{}", fmt::join(*variable, ","));
+        else
+          return fmt::format("{}", *variable);
       },
       value);
 }
 
 std::string Option::json() const {
-  const bool words = std::holds_alternative<std::string*>(value) || std::holds_alternative<Choice>(value);
-  return words ? json_text(text()) : text();
+  const bool plain = std::holds_alternative<int64_t*>(value) || std::holds_alternative<double*>(value) ||
+                     std::holds_alternative<bool*>(value);
+  return plain ? text() : json_text(text());
 }
 
 void Option::check() const {

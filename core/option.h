@@ -4,6 +4,7 @@
 #include <adjoint/core/option_check.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -14,7 +15,10 @@ namespace adj {
 /// value is the default, and its --help text.
 struct Option {
   std::string name;  ///< "weight-decay"
-  std::variant<int64_t*, double*, bool*, std::string*, Choice> value;
+  /// A list is of an option that may be repeated; an optional text is absent if the option is not given.
+  std::variant<int64_t*, double*, bool*, std::string*, std::optional<std::string>*, std::vector<std::string>*,
+               Choice>
+      value;
   std::string placeholder;  ///< of the value in --help: "N"; empty for a bool
   std::string help;
   /// Whether the option affects results. If so, checkpoints with another value are refused, and reports list

@@ -25,6 +25,15 @@ po::typed_value<std::string>* value_of(std::string* text, const std::string& pla
   auto* value = po::value(text)->value_name(placeholder);
   return text->empty() ? value : value->default_value(*text);
 }
+po::typed_value<std::string>* value_of(std::optional<std::string>* text, const std::string& placeholder) {
+  return po::value<std::string>()->value_name(placeholder)->notifier([text](const std::string& given) {
+    *text = given;
+  });
+}
+po::typed_value<std::vector<std::string>>* value_of(std::vector<std::string>* texts,
+                                                    const std::string& placeholder) {
+  return po::value(texts)->value_name(placeholder);
+}
 /// A number whose errors name the option's range; the library's would not.
 template <class Number>
 class NumberValue : public po::typed_value<Number> {
@@ -58,7 +67,7 @@ po::typed_value<std::string>* value_of(const Option& option, const Choice& choic
   return value->notifier([name = option.name, choice](const std::string& text) { choice.set(name, text); });
 }
 template <class T>
-po::typed_value<T>* value_of(const Option& option, T* variable) {
+auto value_of(const Option& option, T* variable) {
   if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double>)
     return new NumberValue<T>(option, variable);  // the table's, as that of po::value()
   else
@@ -259,8 +268,7 @@ std::optional<training::Settings> read_command_line(int argc, char** argv, train
   po::options_description all;
   for (const training::Options::Group& group : o.groups()) {
     if (group.options.empty()) continue;
-    po::options_description options(group.name);
-    add_options(options, group.options);
+    po::options_description options = table_of(group.options, group.name);
     if (group.name == "Other") options.add_options()("version", "print the version")("help", "print this");
     all.add(options);
     for (const Option& option : group.options) usual[option.name] = option.text();
@@ -285,15 +293,6 @@ std::optional<training::Settings> read_command_line(int argc, char** argv, train
 
 }  // namespace
 
-void add_options(po::options_description& description, const OptionList& options) {
-  for (const Option& option : options)
-    std::visit(
-        [&](const auto& value) {
-          description.add_options()(option.name.c_str(), value_of(option, value), option.help.c_str());
-        },
-        option.value);
-}
-
 int run_training(int argc, char** argv, training::Options& options,
                  const std::function<void(const training::Settings&)>& train) {
   return run_program(options.program(), [&] {
@@ -303,7 +302,12 @@ int run_training(int argc, char** argv, training::Options& options,
 
 po::options_description table_of(const OptionList& options, const std::string& caption) {
   po::options_description table(caption);
-  add_options(table, options);
+  for (const Option& option : options)
+    std::visit(
+        [&](const auto& value) {
+          table.add_options()(option.name.c_str(), value_of(option, value), option.help.c_str());
+        },
+        option.value);
   return table;
 }
 

@@ -21,8 +21,7 @@ namespace adj::apps {
 int run_training(int argc, char** argv, training::Options& options,
                  const std::function<void(const training::Settings&)>& train);
 
-/// Adds a list of options, which are set on notify().
-void add_options(boost::program_options::options_description& description, const OptionList& options);
+/// The options, which are set on notify().
 boost::program_options::options_description table_of(const OptionList& options,
                                                      const std::string& caption = "Options");
 

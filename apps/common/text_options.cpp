@@ -2,35 +2,25 @@
 
 #include <adjoint/adjoint.h>
 
-namespace po = boost::program_options;
-
 namespace adj::apps {
 
-void TextOptions::add_to(po::options_description& description, const std::string& files) {
-  auto add = description.add_options();
-  const auto option = [&](const char* name, std::string& value, const char* placeholder,
-                          const std::string& help) {
-    add(name, po::value(&value)->value_name(placeholder), help.c_str());
-  };
-  add("comment", po::value<std::string>()->value_name("PREFIX")->notifier([this](const std::string& prefix) {
-    comment = prefix;
-  }),
-      fmt::format("skip lines with this prefix, {}; '': skip none (default: # or %, before the first row)",
-                  files)
-          .c_str());
-  option("encoding", encoding, "NAME",
-         fmt::format("encoding {}, as latin1, cp1252 or another name that iconv knows (default: UTF-8; a "
-                     "byte order mark of UTF-8, UTF-16 or UTF-32 decides)",
-                     files));
-  option(
-      "separator", separator, "TEXT",
-      fmt::format("what is between two fields {}: any text as :: or |, \\t for a tab, ' ' for any blanks "
-                  "(default: the first of tab, semicolon and comma that is in the first line, else blanks)",
-                  files));
-  option("decimal", decimal, "MARK",
-         fmt::format("decimal mark of numbers {}: point or comma (default: point; columns that may have "
-                     "commas are an error)",
-                     files));
+OptionList TextOptions::list(const std::string& files) {
+  return {
+      {"comment", &comment, "PREFIX",
+       fmt::format("skip lines with this prefix, {}; '': skip none (default: # or %, before the first row)",
+                   files)},
+      {"encoding", &encoding, "NAME",
+       fmt::format("encoding {}, as latin1, cp1252 or another name that iconv knows (default: UTF-8; a "
+                   "byte order mark of UTF-8, UTF-16 or UTF-32 decides)",
+                   files)},
+      {"separator", &separator, "TEXT",
+       fmt::format("what is between two fields {}: any text as :: or |, \\t for a tab, ' ' for any blanks "
+                   "(default: the first of tab, semicolon and comma that is in the first line, else blanks)",
+                   files)},
+      {"decimal", &decimal, "MARK",
+       fmt::format("decimal mark of numbers {}: point or comma (default: point; columns that may have "
+                   "commas are an error)",
+                   files)}};
 }
 
 bool TextOptions::any() const {

@@ -1,12 +1,9 @@
-#include "../common/command_line.h"
 #include "formats.h"
 #include "node_options.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/data/import/edge_list.h>
 
 #include <memory>
-
-namespace po = boost::program_options;
 
 namespace adj::apps {
 
@@ -74,46 +71,44 @@ struct EdgeArguments {
 Format edges_format(std::shared_ptr<const SplitOptions> splits) {
   const auto arguments = std::make_shared<EdgeArguments>(std::move(splits));
   EdgeListOptions& o = arguments->edges;
-  Format format{"edges",
-                "an edge list: SNAP text, CSV, or Matrix Market, plain or gzip, also from a pipe (-: "
-                "standard input), or a table of an SQLite file (shop.db:orders)",
-                po::options_description("Options of edges"),
-                {}};
-  add_options(format.options,
-              {{"layout", &o.layout, "NAME",
-                "list: an edge in each line; neighbors: a node and its neighbours in each line, as \"a: b "
-                "c\"; matrix: a square matrix as text, Matrix Market, .npy, .npz or .mat"},
-               {"variable", &o.variable, "NAME", "the matrix, if a file has several"},
-               {"ids", &o.ids, "NAME",
-                "integers or names: numbered by first appearance, and kept; numbers: 0 to N - 1, unchanged; "
-                "auto: by the first edge"},
-               {"nodes", &o.nodes, "N", "with --ids numbers: minimum number of nodes"},
-               {"header", &o.header, "NAME",
-                "yes or no; auto: yes if the first line has no number, its ids appear nowhere else, and the "
-                "lines below differ; an error if it may be an edge"}});
-  arguments->text.add_to(format.options, "of all files");
-  add_options(
-      format.options,
-      {{"source", &o.columns.source, "COLUMN",
-        "column of source ids: its name in the header, or its number from 1 (default: by names as source, "
-        "src, from, head or :START_ID, else the first)"},
-       {"target", &o.columns.target, "COLUMN", "the same for target ids (target, dst, to, tail, :END_ID, …)"},
-       {"weight", &o.columns.weight, "COLUMN",
-        "column of edge weights (default: one called weight); none: no weights, also of a Matrix Market "
-        "file"},
-       {"edge-label", &o.columns.label, "COLUMN",
-        "column of edge labels, for train_edge; --split then divides the labelled edges"},
-       {"edge-task", Choice(&o.edge_task, {Task::edge_class, Task::edge_regression}), "NAME",
-        "kind of edge labels: edge_class (any text, sorted) or edge_regression (numbers)"},
-       {"weight-column", &arguments->weight_column, "COLUMN", "older name of --weight"},
-       {"unweighted", &arguments->unweighted, "", "older name of --weight none"},
-       {"missing-ids", &o.missing_ids, "NAME",
-        "lines whose source or target is empty, NA, nan, null, none, ?, \\N, NaT, <NA> or #N/A: error, drop, "
-        "or keep (as a name)"},
-       {"undirected", &o.undirected, "", "add the reverse of each edge"},
-       {"coalesce", &o.coalesce, "", "merge equal edges, adding their weights"},
-       {"drop-self-loops", &o.drop_self_loops, "", "remove self-loops"}});
-  arguments->nodes.add_to(format.options);
+  Format format{
+      "edges",
+      "an edge list: SNAP text, CSV, or Matrix Market, plain or gzip, also from a pipe (-: "
+      "standard input), or a table of an SQLite file (shop.db:orders)",
+      {{"layout", &o.layout, "NAME",
+        "list: an edge in each line; neighbors: a node and its neighbours in each line, as \"a: b "
+        "c\"; matrix: a square matrix as text, Matrix Market, .npy, .npz or .mat"},
+       {"variable", &o.variable, "NAME", "the matrix, if a file has several"},
+       {"ids", &o.ids, "NAME",
+        "integers or names: numbered by first appearance, and kept; numbers: 0 to N - 1, unchanged; "
+        "auto: by the first edge"},
+       {"nodes", &o.nodes, "N", "with --ids numbers: minimum number of nodes"},
+       {"header", &o.header, "NAME",
+        "yes or no; auto: yes if the first line has no number, its ids appear nowhere else, and the "
+        "lines below differ; an error if it may be an edge"}},
+      {}};
+  format.options += arguments->text.list("of all files");
+  format.options += OptionList{
+      {"source", &o.columns.source, "COLUMN",
+       "column of source ids: its name in the header, or its number from 1 (default: by names as source, "
+       "src, from, head or :START_ID, else the first)"},
+      {"target", &o.columns.target, "COLUMN", "the same for target ids (target, dst, to, tail, :END_ID, …)"},
+      {"weight", &o.columns.weight, "COLUMN",
+       "column of edge weights (default: one called weight); none: no weights, also of a Matrix Market "
+       "file"},
+      {"edge-label", &o.columns.label, "COLUMN",
+       "column of edge labels, for train_edge; --split then divides the labelled edges"},
+      {"edge-task", Choice(&o.edge_task, {Task::edge_class, Task::edge_regression}), "NAME",
+       "kind of edge labels: edge_class (any text, sorted) or edge_regression (numbers)"},
+      {"weight-column", &arguments->weight_column, "COLUMN", "older name of --weight"},
+      {"unweighted", &arguments->unweighted, "", "older name of --weight none"},
+      {"missing-ids", &o.missing_ids, "NAME",
+       "lines whose source or target is empty, NA, nan, null, none, ?, \\N, NaT, <NA> or #N/A: error, drop, "
+       "or keep (as a name)"},
+      {"undirected", &o.undirected, "", "add the reverse of each edge"},
+      {"coalesce", &o.coalesce, "", "merge equal edges, adding their weights"},
+      {"drop-self-loops", &o.drop_self_loops, "", "remove self-loops"}};
+  format.options += arguments->nodes.list();
   format.draws_splits = true;
   format.import = [arguments](const std::string& input) {
     arguments->notes.clear();

@@ -9,14 +9,12 @@
 #include <variant>
 #include <vector>
 
-#include <boost/program_options.hpp>
-
 namespace adj::apps {
 
 /// An input format of `convert`: its options and its reader.
 struct Format {
   std::string name, summary;
-  boost::program_options::options_description options;
+  OptionList options;
   /// Throws DataError for invalid input, UsageError for conflicting options.
   std::function<Dataset(const std::string& input)> import;
   /// Instead of it, for formats of several types. What has one type is written as a graph.

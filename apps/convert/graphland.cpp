@@ -1,4 +1,3 @@
-#include "../common/command_line.h"
 #include "formats.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/data/import/graphland.h>
@@ -41,20 +40,18 @@ Format graphland_format(std::shared_ptr<const SplitOptions> splits) {
   Format format{
       "graphland",
       "a GraphLand folder: info.yaml, features.csv, targets.csv, split_masks_*.csv, edgelist.csv",
-      table_of(
-          {{"numerical", &o.numerical, "N",
-            "transform of numerical features: none, standard, min-max, quantile-normal or quantile-uniform"},
-           {"fraction", &arguments->fraction, "N",
-            "transform of features that are shares (default: none; artnet-views, avazu-ctr: "
-            "quantile-normal)"},
-           {"categorical", &arguments->categorical, "N", "one-hot or as-is"},
-           {"target", &o.target, "N",
-            "transform of regression targets, as --numerical, fitted to the training nodes"},
-           {"numerical-imputation", Choice(&o.numerical_imputation, offered), "N",
-            "replace missing numbers: most-frequent, mean or median"},
-           {"fraction-imputation", Choice(&o.fraction_imputation, offered), "N", "the same, for shares"},
-           {"directed", &arguments->directed, "", "keep edges directed"}},
-          "Options of graphland"),
+      {{"numerical", &o.numerical, "N",
+        "transform of numerical features: none, standard, min-max, quantile-normal or quantile-uniform"},
+       {"fraction", &arguments->fraction, "N",
+        "transform of features that are shares (default: none; artnet-views, avazu-ctr: "
+        "quantile-normal)"},
+       {"categorical", &arguments->categorical, "N", "one-hot or as-is"},
+       {"target", &o.target, "N",
+        "transform of regression targets, as --numerical, fitted to the training nodes"},
+       {"numerical-imputation", Choice(&o.numerical_imputation, offered), "N",
+        "replace missing numbers: most-frequent, mean or median"},
+       {"fraction-imputation", Choice(&o.fraction_imputation, offered), "N", "the same, for shares"},
+       {"directed", &arguments->directed, "", "keep edges directed"}},
       [arguments](const std::string& input) {
         const GraphLandOptions options = arguments->checked();
         Dataset data = import_graphland(input, options);

@@ -1,10 +1,7 @@
 #include "node_options.h"
 
-#include "../common/command_line.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/data/import/node_files.h>
-
-namespace po = boost::program_options;
 
 namespace adj::apps {
 
@@ -77,17 +74,17 @@ NodeFiles NodeOptions::files(bool named, std::optional<Task> edges) const {
   if (edges && !files.features.empty()) files.columns.label = "none";
   const bool labelled = edges || !files.labels.empty() || !files.features.empty();  // or a column of it
   if (files.task != Task::node_class && !labelled) usage_fail("--task: requires --labels or --features");
-  if (has_missing_labels_ && !labelled)
+  if (missing_labels_ && !labelled)
     usage_fail("--missing-labels: requires --labels, --features or --edge-label");
   set_columns(files);
   if (files.headers != Header::find_out && !labelled && files.train.empty())
     usage_fail("--node-headers: requires --features, --labels or --train");
   if (named && (files.features_by_row || files.labels_by_row))
     usage_fail("--features-by-row, --labels-by-row: require integer ids");
-  if (has_missing_labels_) {
+  if (missing_labels_) {
     if (files.task != Task::node_class) usage_fail("--missing-labels: requires --task node_class");
     if (edges == Task::edge_regression) usage_fail("--missing-labels: requires --edge-task edge_class");
-    files.missing_labels = items_of(missing_labels_);
+    files.missing_labels = items_of(*missing_labels_);
   }
   for (Imputation known : {Imputation::mean, Imputation::median, Imputation::zero})
     if (impute_ == name_of(known)) files.impute = known;
@@ -124,49 +121,43 @@ void NodeOptions::set_columns(NodeFiles& files) const {
   if (!c.id.empty() && files.features_by_row) usage_fail("--id: conflicts with --features-by-row");
 }
 
-void NodeOptions::add_to(po::options_description& description) {
-  add_options(
-      description,
-      {{"features", &files_.features, "FILE",
-        "table of the nodes: id, features and label, in columns found by their names; types of columns are "
-        "found"},
-       {"id", &files_.columns.id, "COLUMN",
-        "its column of ids (default: node_id, id or node, else user_id, name and the like, else the first)"},
-       {"label", &files_.columns.label, "COLUMN",
-        "column of labels, of --labels or else of --features (default: label or class); none: no labels"},
-       {"columns", &columns_, "LIST", "its columns of features, separated by commas (default: all others)"},
-       {"without", &without_, "LIST", "its columns that are neither features nor labels"},
-       {"types", &types_, "LIST",
-        "types of columns instead of those found, as in zip=category,age=number: number, boolean, category, "
-        "ordinal, hash or hash:COLUMNS, text or text:COLUMNS (hashed words), date, vector, set (items in a "
-        "field as 3,17,240 or a|b; a column of 0 and 1 for each) or set:COLUMNS (hashed)"},
-       {"like", &like_, "FILE",
-        "a dataset or trained model: columns, types, categories and values for gaps as there, for a new "
-        "table"},
-       {"features-by-row", &files_.features_by_row, "",
-        "no id: row i, from 0, belongs to the node with id i"},
-       {"impute", &impute_, "HOW",
-        "replace missing features by the column's mean or median over the training nodes, or zero (default: "
-        "an error)"},
-       {"labels", &files_.labels, "FILE", "one line per node: id and label; missing nodes are unlabelled"},
-       {"labels-by-row", &files_.labels_by_row, "", "no id: row i, from 0, belongs to the node with id i"},
-       {"task", Choice(&files_.task, {Task::node_class, Task::node_multilabel, Task::node_regression}),
-        "NAME",
-        "kind of labels: node_class (any text, sorted), node_multilabel (0 or 1 in each column), "
-        "node_regression"}});
-  description.add_options()("missing-labels",
-                            po::value(&missing_labels_)->value_name("LIST")->notifier([this](const auto&) {
-                              has_missing_labels_ = true;
-                            }),
-                            "classes that mean no label, separated by commas, in addition to empty ones, -1 "
-                            "(of nodes), and nan, NA, n/a, null, none, ? in any case, NaT, <NA>, #N/A; \"\": "
-                            "only empty ones, \",NA\": only these and NA");
-  add_options(description, {{"node-headers", &files_.headers, "NAME",
-                             "whether --features, --labels and splits have headers: yes or no; auto: yes if "
-                             "the first line names no node and looks like a header"},
-                            {"train", &files_.train, "FILE", "node ids of the training part, one per line"},
-                            {"val", &files_.val, "FILE", "the same, for validation"},
-                            {"test", &files_.test, "FILE", "the same, for the test"}});
+OptionList NodeOptions::list() {
+  return {
+      {"features", &files_.features, "FILE",
+       "table of the nodes: id, features and label, in columns found by their names; types of columns are "
+       "found"},
+      {"id", &files_.columns.id, "COLUMN",
+       "its column of ids (default: node_id, id or node, else user_id, name and the like, else the first)"},
+      {"label", &files_.columns.label, "COLUMN",
+       "column of labels, of --labels or else of --features (default: label or class); none: no labels"},
+      {"columns", &columns_, "LIST", "its columns of features, separated by commas (default: all others)"},
+      {"without", &without_, "LIST", "its columns that are neither features nor labels"},
+      {"types", &types_, "LIST",
+       "types of columns instead of those found, as in zip=category,age=number: number, boolean, category, "
+       "ordinal, hash or hash:COLUMNS, text or text:COLUMNS (hashed words), date, vector, set (items in a "
+       "field as 3,17,240 or a|b; a column of 0 and 1 for each) or set:COLUMNS (hashed)"},
+      {"like", &like_, "FILE",
+       "a dataset or trained model: columns, types, categories and values for gaps as there, for a new "
+       "table"},
+      {"features-by-row", &files_.features_by_row, "", "no id: row i, from 0, belongs to the node with id i"},
+      {"impute", &impute_, "HOW",
+       "replace missing features by the column's mean or median over the training nodes, or zero (default: "
+       "an error)"},
+      {"labels", &files_.labels, "FILE", "one line per node: id and label; missing nodes are unlabelled"},
+      {"labels-by-row", &files_.labels_by_row, "", "no id: row i, from 0, belongs to the node with id i"},
+      {"task", Choice(&files_.task, {Task::node_class, Task::node_multilabel, Task::node_regression}), "NAME",
+       "kind of labels: node_class (any text, sorted), node_multilabel (0 or 1 in each column), "
+       "node_regression"},
+      {"missing-labels", &missing_labels_, "LIST",
+       "classes that mean no label, separated by commas, in addition to empty ones, -1 "
+       "(of nodes), and nan, NA, n/a, null, none, ? in any case, NaT, <NA>, #N/A; \"\": "
+       "only empty ones, \",NA\": only these and NA"},
+      {"node-headers", &files_.headers, "NAME",
+       "whether --features, --labels and splits have headers: yes or no; auto: yes if "
+       "the first line names no node and looks like a header"},
+      {"train", &files_.train, "FILE", "node ids of the training part, one per line"},
+      {"val", &files_.val, "FILE", "the same, for validation"},
+      {"test", &files_.test, "FILE", "the same, for the test"}};
 }
 
 std::vector<std::pair<std::string, std::string>> NodeOptions::paths() const {

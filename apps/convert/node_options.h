@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include <boost/program_options.hpp>
-
 namespace adj::apps {
 
 /// Options of the tables of nodes beside edges: --features, --labels, the files of splits, and how they are
@@ -20,8 +18,7 @@ class NodeOptions {
  public:
   explicit NodeOptions(std::shared_ptr<const SplitOptions> splits) : splits_(std::move(splits)) {}
 
-  /// This must outlive the reading of the command line.
-  void add_to(boost::program_options::options_description& description);
+  OptionList list();
   /// The files and the random split. `named`: ids are names, not integers; `edges`: the task, if edges have
   /// labels. Throws UsageError.
   NodeFiles files(bool named, std::optional<Task> edges) const;
@@ -33,8 +30,8 @@ class NodeOptions {
 
   std::shared_ptr<const SplitOptions> splits_;
   NodeFiles files_;
-  std::string missing_labels_, impute_, columns_, without_, types_, like_;
-  bool has_missing_labels_ = false;
+  std::string impute_, columns_, without_, types_, like_;
+  std::optional<std::string> missing_labels_;
 };
 
 /// The items of a list with commas, which may be quoted.

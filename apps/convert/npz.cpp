@@ -9,7 +9,8 @@ Format npz_format() {
       "npz",
       "numpy arrays as published by heterophilous-graphs, gnn-benchmark and Reddit (reddit_data.npz with "
       "its graph in the same folder), or plain: edge_index and more",
-      boost::program_options::options_description("Options of npz"), [found](const std::string& input) {
+      {},
+      [found](const std::string& input) {
         found->clear();
         return import_npz(input, found.get());
       }};

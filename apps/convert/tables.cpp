@@ -1,4 +1,3 @@
-#include "../common/command_line.h"
 #include "formats.h"
 #include "node_options.h"
 #include <adjoint/adjoint.h>
@@ -8,8 +7,6 @@
 #include <memory>
 
 #include <fmt/ranges.h>
-
-namespace po = boost::program_options;
 
 namespace adj::apps {
 
@@ -268,26 +265,24 @@ Format tables_format(std::shared_ptr<const SplitOptions> splits) {
   Format format{"tables",
                 "tables of nodes and of edges, of one type or several: columns are found by their names; "
                 "text with any separator, plain or gzip. A description, TABLES.yaml, may say all of it",
-                po::options_description("Options of tables"),
+                {{"nodes", &arguments->nodes, "[TYPE=]FILE",
+                  "table of the nodes of a type (default: the file's name), any number of times"},
+                 {"edges", &arguments->edges, "[TYPE=]FILE",
+                  "table of edges; TYPE is a name or SOURCE:NAME:TARGET (default: types of nodes by names of "
+                  "columns, columns of types or Neo4j groups; the file's name)"}},
                 {}};
-  auto add = format.options.add_options();
-  add("nodes", po::value(&arguments->nodes)->composing()->value_name("[TYPE=]FILE"),
-      "table of the nodes of a type (default: the file's name), any number of times");
-  add("edges", po::value(&arguments->edges)->composing()->value_name("[TYPE=]FILE"),
-      "table of edges; TYPE is a name or SOURCE:NAME:TARGET (default: types of nodes by names of columns, "
-      "columns of types or Neo4j groups; the file's name)");
   for (EntryOption& option : arguments->entries)
-    add(option.name,
-        po::value(&option.words)->composing()->value_name(fmt::format("[TYPE=]{}", option.placeholder)),
-        option.help);
-  add("graphs", po::value(&arguments->graphs)->value_name("FILE"),
-      "for many graphs: table of their labels and splits; its type for the options above is graphs");
-  add("like", po::value(&arguments->like)->value_name("FILE"),
-      "a dataset or trained model: columns, categories and values for gaps of each type of nodes and of "
-      "chosen attributes of edges as there");
-  arguments->text.add_to(format.options, "of all tables (a description may say it for each)");
-  add_options(format.options,
-              {{"header", &arguments->header, "NAME", "whether tables have headers: auto, yes or no"}});
+    format.options.push_back(
+        {option.name, &option.words, fmt::format("[TYPE=]{}", option.placeholder), option.help});
+  format.options += OptionList{
+      {"graphs", &arguments->graphs, "FILE",
+       "for many graphs: table of their labels and splits; its type for the options above is graphs"},
+      {"like", &arguments->like, "FILE",
+       "a dataset or trained model: columns, categories and values for gaps of each type of nodes and of "
+       "chosen attributes of edges as there"}};
+  format.options += arguments->text.list("of all tables (a description may say it for each)");
+  format.options.push_back(
+      {"header", &arguments->header, "NAME", "whether tables have headers: auto, yes or no"});
   format.input_is_optional = true;
   format.draws_splits = true;
   format.import_any = [arguments](const std::string& input) { return import_all(input, *arguments); };
@@ -307,10 +302,8 @@ Format typed_format() {
   auto edges = std::make_shared<std::string>();
   Format format{"typed",
                 "a dataset of several types: the graph of one type of edges between nodes of one type",
-                po::options_description("Options of typed"),
+                {{"edges", edges.get(), "TYPE", "type of edges: a name, or SOURCE:NAME:TARGET"}},
                 {}};
-  format.options.add_options()("edges", po::value(edges.get())->value_name("TYPE"),
-                               "type of edges: a name, or SOURCE:NAME:TARGET");
   format.import = [edges](const std::string& input) {
     if (edges->empty()) usage_fail("--edges: expected a type of edges");
     const TypedDataset data = load_typed_dataset(input);

@@ -1,4 +1,3 @@
-#include "../common/command_line.h"
 #include "formats.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/data/import/tu.h>
@@ -9,14 +8,14 @@ namespace adj::apps {
 
 Format tu_format() {
   const auto arguments = std::make_shared<TuOptions>();
-  return {"tu", "a folder of the TU collection, with NAME_A.txt and its other files",
-          table_of({{"node-attributes", &arguments->node_attributes, "",
-                     "use node attributes as features, before the node labels"},
-                    {"edge-attributes", &arguments->edge_attributes, "",
-                     "use edge attributes, before the edge labels"},
-                    {"keep-edges", &arguments->keep_edges, "", "keep self-loops and parallel edges"}},
-                   "Options of tu"),
-          [arguments](const std::string& input) { return import_tu(input, *arguments); }};
+  return {
+      "tu",
+      "a folder of the TU collection, with NAME_A.txt and its other files",
+      {{"node-attributes", &arguments->node_attributes, "",
+        "use node attributes as features, before the node labels"},
+       {"edge-attributes", &arguments->edge_attributes, "", "use edge attributes, before the edge labels"},
+       {"keep-edges", &arguments->keep_edges, "", "keep self-loops and parallel edges"}},
+      [arguments](const std::string& input) { return import_tu(input, *arguments); }};
 }
 
 }  // namespace adj::apps

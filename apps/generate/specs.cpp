@@ -32,7 +32,7 @@ Spec graph_spec(const std::string& name, const std::string& summary, O defaults 
   const auto nodes = std::make_shared<NodeOptions>();
   OptionList options = generator->options();
   options += nodes->options();
-  return {name, summary, table_of(options, "Options of " + name),
+  return {name, summary, std::move(options),
           [generator, nodes](uint64_t seed) { return nodes->dataset(generator->draw(seed), seed); }};
 }
 
@@ -152,20 +152,20 @@ Spec preset(const NamedGraph& graph) {
 
 Spec citation() {
   const auto o = std::make_shared<CitationOptions>();
-  return {"citation", "a citation-like graph with bags of words or means of their vectors",
-          table_of({{"nodes", &o->nodes, "N", "nodes"},
-                    {"classes", &o->classes, "N", "classes"},
-                    {"features", &o->features, "N", "words in the vocabulary"},
-                    {"degree", &o->degree, "N", "mean number of neighbours"},
-                    {"homophily", &o->homophily, "N", "share of edges within a class"},
-                    {"words", &o->words, "N", "mean number of words per node"},
-                    {"signal", &o->signal, "N", "share of words drawn from the class's own distribution"},
-                    {"word-vectors", &o->word_vectors, "N",
-                     "width of dense features, means of word vectors as in ogbn-arxiv (0: bags of words)"},
-                    {"train-per-class", &o->train_per_class, "N", "training nodes per class"},
-                    {"val", &o->val, "N", "validation nodes"},
-                    {"test", &o->test, "N", "test nodes"}},
-                   "Options of citation"),
+  return {"citation",
+          "a citation-like graph with bags of words or means of their vectors",
+          {{"nodes", &o->nodes, "N", "nodes"},
+           {"classes", &o->classes, "N", "classes"},
+           {"features", &o->features, "N", "words in the vocabulary"},
+           {"degree", &o->degree, "N", "mean number of neighbours"},
+           {"homophily", &o->homophily, "N", "share of edges within a class"},
+           {"words", &o->words, "N", "mean number of words per node"},
+           {"signal", &o->signal, "N", "share of words drawn from the class's own distribution"},
+           {"word-vectors", &o->word_vectors, "N",
+            "width of dense features, means of word vectors as in ogbn-arxiv (0: bags of words)"},
+           {"train-per-class", &o->train_per_class, "N", "training nodes per class"},
+           {"val", &o->val, "N", "validation nodes"},
+           {"test", &o->test, "N", "test nodes"}},
           [o](uint64_t seed) {
             o->seed = seed;
             return make_citation_dataset(*o);
@@ -175,22 +175,22 @@ Spec citation() {
 Spec planted() {
   const auto o = std::make_shared<PlantedOptions>();
   const auto bare = std::make_shared<bool>();
-  return {"planted", "a planted partition of any size with class-dependent dense features",
-          table_of({{"nodes", &o->nodes, "N", "nodes"},
-                    {"classes", &o->classes, "N", "classes of equal size"},
-                    {"features", &o->features, "N", "width of the features"},
-                    {"degree", &o->degree, "N", "mean number of neighbours"},
-                    {"homophily", &o->homophily, "N", "share of edges within a class"},
-                    {"signal", &o->signal, "N",
-                     "distance of a class's mean from 0, with noise of standard deviation 1"},
-                    {"no-features", bare.get(), "", "classes and split, but no features"}},
-                   "Options of planted"),
-          [o, bare](uint64_t seed) {
-            ADJ_CHECK(o->features >= 1, "--features: expected 1 or more, got {}", o->features);
-            if (*bare) o->features = 0;
-            o->seed = seed;
-            return make_planted_dataset(*o);
-          }};
+  return {
+      "planted",
+      "a planted partition of any size with class-dependent dense features",
+      {{"nodes", &o->nodes, "N", "nodes"},
+       {"classes", &o->classes, "N", "classes of equal size"},
+       {"features", &o->features, "N", "width of the features"},
+       {"degree", &o->degree, "N", "mean number of neighbours"},
+       {"homophily", &o->homophily, "N", "share of edges within a class"},
+       {"signal", &o->signal, "N", "distance of a class's mean from 0, with noise of standard deviation 1"},
+       {"no-features", bare.get(), "", "classes and split, but no features"}},
+      [o, bare](uint64_t seed) {
+        ADJ_CHECK(o->features >= 1, "--features: expected 1 or more, got {}", o->features);
+        if (*bare) o->features = 0;
+        o->seed = seed;
+        return make_planted_dataset(*o);
+      }};
 }
 
 }  // namespace

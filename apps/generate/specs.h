@@ -1,19 +1,18 @@
 #pragma once
 
+#include <adjoint/core/option.h>
 #include <adjoint/data/generators.h>
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include <boost/program_options.hpp>
-
 namespace adj::apps {
 
 /// A kind of dataset for `generate`: its options and its generator.
 struct Spec {
   std::string name, summary;
-  boost::program_options::options_description options;
+  OptionList options;
   /// Throws adj::Error for options out of range or in conflict.
   std::function<Dataset(uint64_t seed)> make;
 };

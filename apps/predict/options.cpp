@@ -33,8 +33,7 @@ std::vector<std::string> model_names() {
 /// The value of --model, read before that model's options are known.
 std::string model_of(int argc, char** argv) {
   std::string model;
-  po::options_description only;
-  only.add_options()("model", po::value(&model));
+  const po::options_description only = table_of({{"model", &model, "NAME", ""}});
   constexpr int kStyle = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
   po::variables_map values;
   po::store(po::command_line_parser(argc, argv).options(only).style(kStyle).allow_unregistered().run(),
@@ -118,41 +117,42 @@ void check(PredictOptions& o, const std::vector<std::string>& renamed) {
 
 std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
   PredictOptions o;
-  po::options_description all = table_of(
-      {{"checkpoint", &o.checkpoint, "FILE", "checkpoint of a training"},
-       {"data", &o.data, "FILE",
-        "dataset in HDF5 with the same number of features, also as the first argument; needs no labels or "
-        "splits"},
-       {"out", &o.out, "FILE",
-        "write the predictions for every node or graph: FILE.csv, FILE.jsonl or FILE.h5"},
-       {"nodes", &o.nodes, "FILE|LIST",
-        "only these nodes, in this order: a file of names, one per line, or names separated by commas; for a "
-        "model of graphs, numbers of graphs"},
-       {"pairs", &o.pairs, "FILE",
-        "for a model of links: a table of node names, source and target, whose probability of an edge is "
-        "written to --out"},
-       {"missing-links", &o.missing_links, "K",
-        "for a model of links: write the K most likely pairs that are no edges; with --nodes K for each of "
-        "these nodes. Scores all pairs, N (N - 1) / 2, or N per node",
-        true, IntegerRange{0, kMost}},
-       {"embeddings", &o.embeddings, "FILE",
-        "write the last hidden layer of every node or graph, for a model of links what its decoder compares: "
-        "FILE.csv, FILE.jsonl, FILE.h5 or FILE.npy"},
-       {"attention", &o.attention, "FILE",
-        "write how much each node attends to each neighbour, a row for each edge and self-loop, a column for "
-        "each layer and head, to FILE.csv, FILE.jsonl or FILE.h5; of GAT, GATv2, Transformer and AGNN"},
-       escape_formulas_option(o.escape_formulas),
-       {"split", &o.split, "K",
-        "split of the dataset on whose test nodes the metric is computed; auto: that of the training, or "
-        "without one the first"},
-       {"device", &o.device, "NAME", "cpu, cuda or cuda:1"},
-       {"threads", &o.threads, "N", "CPU threads (0: all cores)", true, IntegerRange{0, kMaxThreads}},
-       {"json", &o.json, "", "print one JSON object at the end"},
-       {"quiet", &o.quiet, "", "print nothing; with --json only the object"},
-       {"class-scores", &o.class_scores, "",
-        "precision, recall and F1 of each class on the split's test nodes, or without splits on all labelled "
-        "ones"}});
-  o.text.add_to(all, "of --pairs and --nodes");
+  OptionList options{
+      {"checkpoint", &o.checkpoint, "FILE", "checkpoint of a training"},
+      {"data", &o.data, "FILE",
+       "dataset in HDF5 with the same number of features, also as the first argument; needs no labels or "
+       "splits"},
+      {"out", &o.out, "FILE",
+       "write the predictions for every node or graph: FILE.csv, FILE.jsonl or FILE.h5"},
+      {"nodes", &o.nodes, "FILE|LIST",
+       "only these nodes, in this order: a file of names, one per line, or names separated by commas; for a "
+       "model of graphs, numbers of graphs"},
+      {"pairs", &o.pairs, "FILE",
+       "for a model of links: a table of node names, source and target, whose probability of an edge is "
+       "written to --out"},
+      {"missing-links", &o.missing_links, "K",
+       "for a model of links: write the K most likely pairs that are no edges; with --nodes K for each of "
+       "these nodes. Scores all pairs, N (N - 1) / 2, or N per node",
+       true, IntegerRange{0, kMost}},
+      {"embeddings", &o.embeddings, "FILE",
+       "write the last hidden layer of every node or graph, for a model of links what its decoder compares: "
+       "FILE.csv, FILE.jsonl, FILE.h5 or FILE.npy"},
+      {"attention", &o.attention, "FILE",
+       "write how much each node attends to each neighbour, a row for each edge and self-loop, a column for "
+       "each layer and head, to FILE.csv, FILE.jsonl or FILE.h5; of GAT, GATv2, Transformer and AGNN"},
+      escape_formulas_option(o.escape_formulas),
+      {"split", &o.split, "K",
+       "split of the dataset on whose test nodes the metric is computed; auto: that of the training, or "
+       "without one the first"},
+      {"device", &o.device, "NAME", "cpu, cuda or cuda:1"},
+      {"threads", &o.threads, "N", "CPU threads (0: all cores)", true, IntegerRange{0, kMaxThreads}},
+      {"json", &o.json, "", "print one JSON object at the end"},
+      {"quiet", &o.quiet, "", "print nothing; with --json only the object"},
+      {"class-scores", &o.class_scores, "",
+       "precision, recall and F1 of each class on the split's test nodes, or without splits on all labelled "
+       "ones"}};
+  options += o.text.list("of --pairs and --nodes");
+  po::options_description all = table_of(options);
   all.add_options()("version", "print the version")(
       "help", "print this help; with --model NAME also the model's own options");
   OptionList batches{
@@ -163,6 +163,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
       {"batch-size", &o.batches.batch_size, "N", "nodes per batch of a layer", true, IntegerRange{1, kMost}},
       workers_option(o.batches.workers)};
   batches += o.batches.features_list();
+  std::vector<std::string> renamed;
   po::options_description foreign =
       table_of({{"pyg-state", &o.pyg_state, "FILE",
                  "its state dict, a .safetensors file or the output of data/to_adjoint.py state"},
@@ -175,11 +176,10 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
                  "node_class, node_multilabel, node_regression, graph_class or graph_regression (default: "
                  "the dataset's)"},
                 {"outputs", &o.outputs, "N", "outputs per node or graph (0: from the labels)", true,
-                 IntegerRange{0, kMost}}},
+                 IntegerRange{0, kMost}},
+                {"rename", &renamed, "OURS=THEIRS",
+                 "name of a part here and in the state dict: convs.0=conv1; repeatable"}},
                "A model trained in PyG, as docs/pyg.md shows");
-  std::vector<std::string> renamed;
-  foreign.add_options()("rename", po::value(&renamed)->value_name("OURS=THEIRS"),
-                        "name of a part here and in the state dict: convs.0=conv1; repeatable");
   all.add(table_of(batches, "Mini-batches")).add(foreign);
   try {
     if (const std::string model = model_of(argc, argv); !model.empty()) {
