@@ -3,7 +3,6 @@
 #include "common/command_line.h"
 #include "common/trained_model.h"
 #include "infer_qgnn/passes.h"
-#include "infer_qgnn/report.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/training.h>
 
@@ -69,6 +68,57 @@ Models models_of(const InferOptions& o, Device device) {
   }
   const TrainedModel trained = load_checkpoint_model(o.checkpoint, device);
   return {trained, IntegerModel(trained, o.model())};
+}
+
+/// Median time of a pass, and the metric (absent: no labels).
+struct InferResult {
+  double ms;
+  std::optional<double> value;
+};
+
+/// Result of `infer_qgnn`.
+struct InferReport {
+  int64_t batches = 0;
+  int64_t by_bits = 0;  ///< batches summed by bits
+  int64_t bytes = 0;    ///< of the packed batches
+  InferResult integers{};
+  std::optional<InferResult> floats = {};  ///< of the trained model
+};
+
+void print_json(const InferReport& r, const IntegerModel& model, const Dataset& data, int64_t graphs,
+                const Metric& metric) {
+  const char* key = data.splits.empty() ? "acc" : "test_acc";
+  fmt::print(
+      R"({{"app": "infer_qgnn", "dataset": {}, "model": {}, "device": {}, "nodes": {}, {}"batches": {}, )"
+      R"("by_bits": {}, "bytes": {}, {}"ms": {:.4f}{}}})"
+      "\n",
+      json_text(data.name), json_text(model.describe()), json_text(model.device().str()), data.num_nodes(),
+      graphs > 0 ? fmt::format(R"("graphs": {}, )", graphs) : "", r.batches, r.by_bits, r.bytes,
+      r.integers.value ? fmt::format(R"("metric": "{}", "{}": {}, )", metric.option, key, *r.integers.value)
+                       : "",
+      r.integers.ms,
+      r.floats
+          ? fmt::format(R"(, "float32_ms": {:.4f}{})", r.floats->ms,
+                        r.floats->value ? fmt::format(R"(, "float32_{}": {})", key, *r.floats->value) : "")
+          : "");
+}
+
+/// As text, or as one line of JSON.
+void print(const InferReport& report, const IntegerModel& model, const Dataset& data, const Metric& metric,
+           bool json) {
+  const int64_t graphs = model.description().of_graphs() ? data.graph_offsets.numel() - 1 : 0;
+  if (json) return print_json(report, model, data, graphs, metric);
+  const auto line = [&](const char* name, const InferResult& result) {
+    fmt::print(
+        "{:10} {:9.3f} ms per pass, {:8.2f} million nodes{} per second{}\n", name, result.ms,
+        static_cast<double>(data.num_nodes()) / result.ms / 1e3,
+        graphs > 0 ? fmt::format(" and {:.1f} thousand graphs", static_cast<double>(graphs) / result.ms) : "",
+        result.value
+            ? fmt::format(", {}{} {:.4f}", data.splits.empty() ? "" : "test ", metric.name, *result.value)
+            : "");
+  };
+  line("integers", report.integers);
+  if (report.floats) line("float32", *report.floats);
 }
 
 void infer(const InferOptions& o) {

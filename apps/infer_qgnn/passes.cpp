@@ -1,4 +1,4 @@
-#include "parts.h"
+#include "passes.h"
 
 #include "../common/command_line.h"
 #include <adjoint/adjoint.h>
