@@ -2,7 +2,6 @@
 #include <adjoint/core/option_check.h>
 #include <adjoint/core/text.h>
 #include <adjoint/nn/metrics/metrics.h>
-#include <adjoint/nn/metrics/precision_recall.h>
 #include <adjoint/training/metric.h>
 
 #include <algorithm>

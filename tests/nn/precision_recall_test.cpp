@@ -1,6 +1,6 @@
 #include "../reference/plain.h"
 #include <adjoint/nn/metrics/classification_report.h>
-#include <adjoint/nn/metrics/precision_recall.h>
+#include <adjoint/nn/metrics/metrics.h>
 
 #include <algorithm>
 #include <limits>
