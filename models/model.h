@@ -3,7 +3,7 @@
 #include <adjoint/autograd/variable.h>
 #include <adjoint/graph/block.h>
 #include <adjoint/graph/features.h>
-#include <adjoint/nn/conv/propagation_cache.h>
+#include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/module.h>
 
 #include <span>

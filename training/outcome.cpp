@@ -6,8 +6,8 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/predictions.h>
 #include <adjoint/data/stored_cuts.h>
-#include <adjoint/training/outcome.h>
 #include <adjoint/training/report.h>
+#include <adjoint/training/run.h>
 
 #include <algorithm>
 #include <cmath>
