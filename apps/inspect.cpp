@@ -1,7 +1,6 @@
 // Reports the contents of a dataset and everything that is wrong with it.
 
 #include "common/command_line.h"
-#include "inspect/histogram.h"
 #include "inspect/report.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/core/file.h>

@@ -1,5 +1,4 @@
-#include "histogram.h"
-
+#include "statistics.h"
 #include <adjoint/core/error.h>
 
 #include <algorithm>

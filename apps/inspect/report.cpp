@@ -1,6 +1,5 @@
 #include "report.h"
 
-#include "histogram.h"
 #include <adjoint/core/text.h>
 #include <adjoint/data/feature_scaling.h>
 

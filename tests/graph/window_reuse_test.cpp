@@ -1,6 +1,6 @@
 #include "../structures.h"
 #include "edges.h"
-#include <adjoint/graph/order/window_reuse.h>
+#include <adjoint/graph/order/orders.h>
 #include <adjoint/graph/sparse_matrix.h>
 
 #include <map>
