@@ -1,8 +1,7 @@
 // Gives a dataset file new splits: random, by a column of a table, or by time.
 
 #include "common/command_line.h"
-#include "common/split_options.h"
-#include "common/text_options.h"
+#include "common/shared_options.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/import/split_table.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../common/split_options.h"
+#include "../common/shared_options.h"
 #include <adjoint/data/typed_dataset.h>
 
 #include <functional>

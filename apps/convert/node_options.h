@@ -1,7 +1,6 @@
 #pragma once
 
-#include "../common/split_options.h"
-#include "../common/text_options.h"
+#include "../common/shared_options.h"
 #include <adjoint/data/import/node_files.h>
 
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../common/text_options.h"
+#include "../common/shared_options.h"
 #include <adjoint/training/examples.h>
 #include <adjoint/training/options.h>
 

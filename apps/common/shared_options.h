@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/adjoint.h>
+#include <adjoint/data/import/table_head.h>
 
 #include <optional>
 #include <string>
@@ -21,6 +22,19 @@ struct SplitOptions {
   SplitFractions fractions() const;
   /// Empty without --split, or if it is one of the `names`. Throws UsageError.
   std::optional<RandomSplits> random(bool names = false) const;
+};
+
+/// How tables are written: --comment, --encoding, --separator and --decimal.
+struct TextOptions {
+  std::string encoding, separator, decimal;
+  std::optional<std::string> comment;
+
+  /// `files`: which tables, for the help: "of all files".
+  OptionList list(const std::string& files);
+  /// Whether one of them was chosen.
+  bool any() const;
+  /// Throws UsageError.
+  TextFormat format() const;
 };
 
 }  // namespace adj::apps
