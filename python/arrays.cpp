@@ -373,25 +373,12 @@ void take_back(void* pointer) noexcept {
 }
 
 nb::dlpack::dtype element_type(const Tensor& tensor) {
-  const auto type = [](Code code, int bits) {
-    return nb::dlpack::dtype{static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1};
-  };
-  switch (tensor.dtype()) {
-    case DType::f32:
-      return type(Code::Float, 32);
-    case DType::f64:
-      return type(Code::Float, 64);
-    case DType::bf16:
-      return type(Code::Bfloat, 16);
-    case DType::i32:
-      return type(Code::Int, 32);
-    case DType::i64:
-      return type(Code::Int, 64);
-    case DType::u8:
-      return type(Code::UInt, 8);
-    default:
-      fail("{}: arrays have no such elements", tensor.str());
-  }
+  const std::tuple<DType, Code, uint8_t> kinds[] = {
+      {DType::f32, Code::Float, 32}, {DType::f64, Code::Float, 64}, {DType::bf16, Code::Bfloat, 16},
+      {DType::i32, Code::Int, 32},   {DType::i64, Code::Int, 64},   {DType::u8, Code::UInt, 8}};
+  for (const auto& [dtype, code, bits] : kinds)
+    if (tensor.dtype() == dtype) return {static_cast<uint8_t>(code), bits, 1};
+  fail("{}: arrays have no such elements", tensor.str());
 }
 
 template <class... Form>
