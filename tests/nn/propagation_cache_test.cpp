@@ -4,9 +4,9 @@
 #include <adjoint/nn/conv/gcn_conv.h>
 #include <adjoint/nn/conv/gin_conv.h>
 #include <adjoint/nn/conv/graph_conv.h>
-#include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/conv/sage_conv.h>
 #include <adjoint/nn/conv/sg_conv.h>
+#include <adjoint/nn/conv/structure.h>
 
 #include <optional>
 
