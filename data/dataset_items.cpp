@@ -3,7 +3,6 @@
 #include <adjoint/data/detail/dataset_reader.h>
 #include <adjoint/data/detail/declared_counts.h>
 #include <adjoint/data/detail/names.h>
-#include <adjoint/graph/detail/sort_rows.h>
 
 #include <algorithm>
 #include <cmath>
