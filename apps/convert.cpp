@@ -94,9 +94,9 @@ bool is_graph(const ItemTable& nodes, const ItemTable& edges) {
 }
 
 /// One type of nodes and edges is a graph, if that holds all.
-std::variant<Dataset, TypedDataset> import(const Format& format, const std::string& input) {
-  if (!format.import_any) return format.import(input);
-  std::variant<Dataset, TypedDataset> any = format.import_any(input);
+std::variant<Dataset, TypedDataset> import(const Format& format, const std::string& input,
+                                           std::vector<std::string>& notes) {
+  std::variant<Dataset, TypedDataset> any = format.import(input, notes);
   if (std::holds_alternative<Dataset>(any)) return any;
   auto& data = std::get<TypedDataset>(any);
   if (data.nodes.size() > 1 || data.edges.size() > 1) return any;
@@ -128,11 +128,11 @@ void convert(int argc, char** argv) {
   files.write("out", o.out);
 
   const auto start = std::chrono::steady_clock::now();
-  std::variant<Dataset, TypedDataset> data = import(format, o.input);
+  std::vector<std::string> notes;
+  std::variant<Dataset, TypedDataset> data = import(format, o.input, notes);
   std::string& name = std::visit([](auto& any) -> std::string& { return any.name; }, data);
   if (!o.name.empty()) name = o.name;
   if (name.empty()) name = name_of_input(o.input.empty() ? o.out : o.input);
-  std::vector<std::string> notes = format.notes();
   if (random && !format.draws_splits) notes = draw_splits(*random, o.input, std::get<Dataset>(data));
   const double read_s = seconds_since(start);
   const auto written = std::chrono::steady_clock::now();

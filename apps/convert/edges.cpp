@@ -17,7 +17,6 @@ struct EdgeArguments {
   NodeOptions nodes;
   std::string weight_column;
   bool unweighted = false;
-  std::vector<std::string> notes;
 
   /// Refuses what only some layouts have.
   void check_layout(const EdgeListOptions& o) const {
@@ -110,11 +109,9 @@ Format edges_format(std::shared_ptr<const SplitOptions> splits) {
       {"drop-self-loops", &o.drop_self_loops, "", "remove self-loops"}};
   format.options += arguments->nodes.list();
   format.draws_splits = true;
-  format.import = [arguments](const std::string& input) {
-    arguments->notes.clear();
-    return import_edge_list(input, arguments->checked(), &arguments->notes);
+  format.import = [arguments](const std::string& input, auto& notes) {
+    return import_edge_list(input, arguments->checked(), &notes);
   };
-  format.notes = [arguments] { return arguments->notes; };
   format.files = [arguments] { return arguments->nodes.paths(); };
   return format;
 }

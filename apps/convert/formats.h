@@ -15,10 +15,12 @@ namespace adj::apps {
 struct Format {
   std::string name, summary;
   OptionList options;
-  /// Throws DataError for invalid input, UsageError for conflicting options.
-  std::function<Dataset(const std::string& input)> import;
-  /// Instead of it, for formats of several types. What has one type is written as a graph.
-  std::function<std::variant<Dataset, TypedDataset>(const std::string& input)> import_any = {};
+  /// Gives several types only for formats that have them; what has one type is written as a graph. Adds its
+  /// assumptions to `notes`, one line each, for the summary. Throws DataError for invalid input, UsageError
+  /// for conflicting options.
+  std::function<std::variant<Dataset, TypedDataset>(const std::string& input,
+                                                    std::vector<std::string>& notes)>
+      import;
   bool input_is_optional = false;
   /// Further input files named by its options, by option; call after reading the options.
   std::function<std::vector<std::pair<std::string, std::string>>()> files = [] {
@@ -28,8 +30,6 @@ struct Format {
   std::string split_names = "";
   /// import() draws the random splits itself, as features or labels depend on them.
   bool draws_splits = false;
-  /// Assumptions of import(), one line each, for the summary.
-  std::function<std::vector<std::string>()> notes = [] { return std::vector<std::string>(); };
 };
 
 /// One function per format, listed in convert.cpp. Each call creates new options; `splits` are those of the

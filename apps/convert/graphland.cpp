@@ -15,7 +15,6 @@ struct Given {
   std::string fraction = "default", categorical = "one-hot";
   bool directed = false;
   std::shared_ptr<const SplitOptions> splits;
-  std::vector<std::string> notes;
 
   /// Throws UsageError.
   GraphLandOptions checked() const {
@@ -52,15 +51,14 @@ Format graphland_format(std::shared_ptr<const SplitOptions> splits) {
         "replace missing numbers: most-frequent, mean or median"},
        {"fraction-imputation", Choice(&o.fraction_imputation, offered), "N", "the same, for shares"},
        {"directed", &arguments->directed, "", "keep edges directed"}},
-      [arguments](const std::string& input) {
+      [arguments](const std::string& input, auto& notes) {
         const GraphLandOptions options = arguments->checked();
         Dataset data = import_graphland(input, options);
-        if (options.random) arguments->notes = {options.random->note(data.splits, "nodes")};
+        if (options.random) notes.push_back(options.random->note(data.splits, "nodes"));
         return data;
       }};
   format.split_names = "RL, RH, TH, or THI (three growing graphs, one per part) (default: RL)";
   format.draws_splits = true;
-  format.notes = [arguments] { return arguments->notes; };
   return format;
 }
 

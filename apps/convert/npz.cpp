@@ -4,18 +4,11 @@
 namespace adj::apps {
 
 Format npz_format() {
-  const auto found = std::make_shared<std::vector<std::string>>();
-  Format format{
-      "npz",
-      "numpy arrays as published by heterophilous-graphs, gnn-benchmark and Reddit (reddit_data.npz with "
-      "its graph in the same folder), or plain: edge_index and more",
-      {},
-      [found](const std::string& input) {
-        found->clear();
-        return import_npz(input, found.get());
-      }};
-  format.notes = [found] { return *found; };
-  return format;
+  return {"npz",
+          "numpy arrays as published by heterophilous-graphs, gnn-benchmark and Reddit (reddit_data.npz with "
+          "its graph in the same folder), or plain: edge_index and more",
+          {},
+          [](const std::string& input, auto& notes) { return import_npz(input, &notes); }};
 }
 
 }  // namespace adj::apps

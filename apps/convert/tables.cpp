@@ -53,7 +53,6 @@ struct Arguments {
       {"undirected", "true",
        "edges: add the reverse of each edge; between nodes of two types as edges rev_NAME"}};
   std::shared_ptr<const SplitOptions> splits;
-  Words notes;
 };
 
 /// The type before the first =, or nothing.
@@ -157,12 +156,13 @@ bool is_like(const EdgeTableFile& table, const EdgeType& type) {
          (table.type.dst.empty() || table.type.dst == type.dst);
 }
 
+FeatureEncoder encoder_of(const ItemTable& items) {
+  return items.encoder.empty() ? FeatureEncoder::numbers(items.feature_names) : items.encoder;
+}
+
 /// From a file of several types. The names of types may be in a column: then all have the same encoder.
 void set_like_edges(const std::string& path, const TypedDataset& data, EdgeTableFile& table, Words& notes) {
   if (table.features.empty()) return;
-  const auto encoder_of = [](const ItemTable& items) {
-    return items.encoder.empty() ? FeatureEncoder::numbers(items.feature_names) : items.encoder;
-  };
   Words known;
   std::vector<FeatureEncoder> found;
   for (const auto& [type, items] : data.edges) {
@@ -199,9 +199,8 @@ void set_like_edges(const std::string& path, TableFiles& files, Words& notes) {
 /// The encoders of a file by type; of a file of one type under its own names.
 void set_like(const std::string& path, TableFiles& files, Words& notes) {
   const auto set = [&](ItemColumns& table, const ItemTable& items) {
-    FeatureEncoder encoder = items.encoder;
-    if (encoder.empty()) encoder = FeatureEncoder::numbers(items.feature_names);
-    if (!encoder.empty()) table.like = LikeFile{path, std::move(encoder)};
+    if (FeatureEncoder encoder = encoder_of(items); !encoder.empty())
+      table.like = LikeFile{path, std::move(encoder)};
   };
   const H5Reader file = H5Reader::open(path, {"@format"});
   const bool is_data = file.has_attribute("", "format") && file.text("", "format") == "adjoint.graph";
@@ -225,7 +224,7 @@ void set_like(const std::string& path, TableFiles& files, Words& notes) {
   for (EdgeTableFile& table : files.edges) set_like_edges(path, data, table, notes);
 }
 
-std::variant<Dataset, TypedDataset> import_all(const std::string& input, Arguments& arguments) {
+std::variant<Dataset, TypedDataset> import_all(const std::string& input, Arguments& arguments, Words& notes) {
   const bool described = !input.empty();
   if (described && (!arguments.nodes.empty() || !arguments.edges.empty()))
     usage_fail("{}: conflicts with --nodes and --edges, expected a description or these", excerpt(input));
@@ -245,11 +244,10 @@ std::variant<Dataset, TypedDataset> import_all(const std::string& input, Argumen
     files.header = arguments.header;
   }
   files.split = arguments.splits->random();
-  arguments.notes.clear();
-  if (!arguments.like.empty()) set_like(arguments.like, files, arguments.notes);
+  if (!arguments.like.empty()) set_like(arguments.like, files, notes);
   if (files.graphs || (!files.nodes.empty() && !files.nodes[0].graph.empty()))
-    return import_graph_tables(files, arguments.notes);
-  TypedDataset data = import_tables(files, arguments.notes);
+    return import_graph_tables(files, notes);
+  TypedDataset data = import_tables(files, notes);
   const auto has_splits = [](const auto& entry) { return !entry.second.splits.empty(); };
   if (files.split && std::none_of(data.nodes.begin(), data.nodes.end(), has_splits) &&
       std::none_of(data.edges.begin(), data.edges.end(), has_splits))
@@ -285,8 +283,9 @@ Format tables_format(std::shared_ptr<const SplitOptions> splits) {
       {"header", &arguments->header, "NAME", "whether tables have headers: auto, yes or no"});
   format.input_is_optional = true;
   format.draws_splits = true;
-  format.import_any = [arguments](const std::string& input) { return import_all(input, *arguments); };
-  format.notes = [arguments] { return arguments->notes; };
+  format.import = [arguments](const std::string& input, Words& notes) {
+    return import_all(input, *arguments, notes);
+  };
   format.files = [arguments] {
     std::vector<std::pair<std::string, std::string>> files;
     for (const std::string& word : arguments->nodes) files.emplace_back("nodes", typed(word).second);
@@ -304,7 +303,7 @@ Format typed_format() {
                 "a dataset of several types: the graph of one type of edges between nodes of one type",
                 {{"edges", edges.get(), "TYPE", "type of edges: a name, or SOURCE:NAME:TARGET"}},
                 {}};
-  format.import = [edges](const std::string& input) {
+  format.import = [edges](const std::string& input, auto&) {
     if (edges->empty()) usage_fail("--edges: expected a type of edges");
     const TypedDataset data = load_typed_dataset(input);
     return data.homogeneous(data.edge_type(*edges));
