@@ -48,8 +48,8 @@ void bind_trained(nb::module_& m) {
           },
           nb::arg("data"), nb::call_guard<GilRelease>(),
           "Predictions of every node, or of every graph, or of every edge, in the order of data.edge_index. "
-          "Features are "
-          "as in the user's data; columns are found by name if the dataset and the model have names.")
+          "Features are as in the user's data; columns are found by name if the dataset and the model have "
+          "names.")
       .def(
           "outputs",
           [](const TrainedModel& t, const Dataset& named) {
@@ -85,8 +85,7 @@ void bind_trained(nb::module_& m) {
           },
           nb::arg("data"),
           "float32 [N, width], a row for each node (or graph): the last layer's input; of a model of links "
-          "what "
-          "score_links() and missing_links() take.")
+          "what score_links() and missing_links() take.")
       .def(
           "score_links",
           [](const TrainedModel& t, nb::handle embeddings, nb::handle pairs) {
@@ -116,9 +115,8 @@ void bind_trained(nb::module_& m) {
           nb::arg("data"), nb::arg("most"), nb::arg("sources") = nb::none(),
           nb::arg("embeddings") = nb::none(),
           "(src, dst, score): the most likely pairs of nodes that no edge of data joins, best first; with "
-          "sources, "
-          "numbers of nodes or a mask, as many for each of them. embeddings(data) is computed if it is not "
-          "given.")
+          "sources, numbers of nodes or a mask, as many for each of them. embeddings(data) is computed if it "
+          "is not given.")
       .def(
           "attention",
           [](const TrainedModel& t, const Dataset& data) {
@@ -130,8 +128,7 @@ void bind_trained(nb::module_& m) {
           },
           nb::arg("data"),
           "((src, dst), [float32 [M, heads] of each layer]): how much each node attends to each neighbour, "
-          "by GAT, "
-          "GATv2, Transformer and AGNN, with the self-loops that layers add.");
+          "by GAT, GATv2, Transformer and AGNN, with the self-loops that layers add.");
   m.def(
       "load_trained",
       [](nb::handle checkpoint, const std::string& device) {

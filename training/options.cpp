@@ -40,8 +40,8 @@ std::optional<int64_t> split_number(const std::string& split) {
   if (split == "all") return {};
   if (split.find(',') != std::string::npos)
     usage_fail(
-        "--split {}: expected the number of a split in the file, or all; `split FILE.h5 --split {}` "
-        "gives it a random one",
+        "--split {}: expected the number of a split in the file, or all; `split FILE.h5 --split {}` gives it "
+        "a random one",
         split, split);
   const int64_t number = integer_of("split", split, "a number or all");
   expect_integer("split", number, 0, kMostCounted);
@@ -160,26 +160,25 @@ Option escape_formulas_option(bool& value) {
 }
 
 OptionList BatchOptions::features_list() {
-  return {
-      {"features", &features, "PLACE",
-       "location of the features of all nodes: device, host (pinned memory; a GPU gathers the rows of a "
-       "batch) or file (not loaded; the rows of a batch are read from --data)",
-       false},
-      {"cached-rows", &cached_rows, "N",
-       "rows of host or file features cached on the device, for the nodes with the most edges: a number, or "
-       "a share as 20%",
-       false}};
+  return {{"features", &features, "PLACE",
+           "location of the features of all nodes: device, host (pinned memory; a GPU gathers the rows of a "
+           "batch) or file (not loaded; the rows of a batch are read from --data)",
+           false},
+          {"cached-rows", &cached_rows, "N",
+           "rows of host or file features cached on the device, for the nodes with the most edges: a number, "
+           "or a share as 20%",
+           false}};
 }
 
 OptionList BatchOptions::layers_list(const std::string& things) {
-  OptionList list{{"evaluation", &evaluation, "METHOD",
-                   "layers (layer by layer over all nodes, in batches with all neighbours), graph (full "
-                   "batch) or auto (layers if that is exact for the model, else graph)"},
-                  {"batch-size", &batch_size, "N",
-                   fmt::format("nodes per batch of layer-wise evaluation; with --loader neighbor training "
-                               "{} per step",
-                               things),
-                   true, IntegerRange{1, kMostCounted}}};
+  OptionList list{
+      {"evaluation", &evaluation, "METHOD",
+       "layers (layer by layer over all nodes, in batches with all neighbours), graph (full batch) or auto "
+       "(layers if that is exact for the model, else graph)"},
+      {"batch-size", &batch_size, "N",
+       fmt::format("nodes per batch of layer-wise evaluation; with --loader neighbor training {} per step",
+                   things),
+       true, IntegerRange{1, kMostCounted}}};
   list += features_list();
   return list;
 }
@@ -233,24 +232,23 @@ std::vector<Options::Group> Options::groups() {
         false},
        {"edge-weights", &data.edge_weights, "HOW",
         "edges/weight of the dataset: use (by models that can, else say that it is not used), ignore (as if "
-        "the "
-        "file had none), error (stop if the model cannot use it) or attribute (as a further edge attribute)",
+        "the file had none), error (stop if the model cannot use it) or attribute (as a further edge "
+        "attribute)",
         false},
        {"edge-attributes", Choice(&data.edge_attributes, {EdgeUse::use, EdgeUse::ignore, EdgeUse::error}),
         "HOW", "edges/attr of the dataset, unscaled: use, ignore or error, likewise", false},
        {"precision", &compute.precision, "TYPE",
-        "float32, tf32 (matrix products on a GPU with rounded operands) or bfloat16 (storage of features "
-        "and parameters, with float32 masters, accumulators and loss)"},
+        "float32, tf32 (matrix products on a GPU with rounded operands) or bfloat16 (storage of features and "
+        "parameters, with float32 masters, accumulators and loss)"},
        {"kernels", &compute.kernels, "NAME",
-        "kernels of sparse products and attention on a GPU: csr (rows), tiles (tensor cores), hybrid "
-        "(both, by how many of 128 rows share a column) or auto (hybrid or csr by a rule, if --precision "
-        "allows rounded operands)"}};
+        "kernels of sparse products and attention on a GPU: csr (rows), tiles (tensor cores), hybrid (both, "
+        "by how many of 128 rows share a column) or auto (hybrid or csr by a rule, if --precision allows "
+        "rounded operands)"}};
   if (things != "graphs")  // each batch of graphs is a new structure
-    input.push_back(
-        {"cuts", &compute.cuts, "FILE",
-         "file of structures cut into tensor-core tiles: read at the start, and rewritten with new cuts at "
-         "the end",
-         false});
+    input.push_back({"cuts", &compute.cuts, "FILE",
+                     "file of structures cut into tensor-core tiles: read at the start, and rewritten with "
+                     "new cuts at the end",
+                     false});
   OptionList training{
       {"epochs", &run.epochs, "N", fmt::format("passes over the training {}", things), false,
        IntegerRange{1, kMostCounted}},
@@ -261,8 +259,7 @@ std::vector<Options::Group> Options::groups() {
       {"momentum", &run.momentum, "X", "of sgd", true, kProbability},
       {"schedule", &run.schedule, "NAME",
        "learning rate over the epochs: none (constant), cosine or linear (from --lr to 0 at the last epoch), "
-       "or "
-       "step"},
+       "or step"},
       {"lr-step", &run.lr_step, "N", "step: multiply the learning rate by --lr-gamma every N epochs", true,
        IntegerRange{1, kMostCounted}},
       {"lr-gamma", &run.lr_gamma, "X", "step: the factor", true, NumberRange{0.0, 1.0, false}},
@@ -280,11 +277,12 @@ std::vector<Options::Group> Options::groups() {
        "keep the last epoch in which both did"},
       {"eval-every", &run.eval_every, "N", "validate every N epochs", true, IntegerRange{1, kMostCounted}}};
   if (things != "pairs of nodes")
-    training.push_back({"class-weights", &run.class_weights, "HOW",
-                        fmt::format("factors on the losses of each class: none, balanced (n / (k n_c) for n "
-                                    "training {}, n_c of the class, k classes), a number for every class, as "
-                                    "1,2.5, or for some by name, as rare=5",
-                                    things)});
+    training.push_back(
+        {"class-weights", &run.class_weights, "HOW",
+         fmt::format(
+             "factors on the losses of each class: none, balanced (n / (k n_c) for n training {}, n_c of the "
+             "class, k classes), a number for every class, as 1,2.5, or for some by name, as rare=5",
+             things)});
   training += program_options;
   OptionList mini_batches;
   if (!batches.loaders.empty()) {
@@ -327,9 +325,8 @@ std::vector<Options::Group> Options::groups() {
       {"no-capture", &compute.no_capture, "",
        "on a GPU, launch each kernel instead of one CUDA graph per step", false},
       {"config", &output.config, "FILE",
-       "read options from FILE: one NAME = VALUE per line, or the run.json of a run folder, "
-       "without the files "
-       "of that run; the command line overrides them",
+       "read options from FILE: one NAME = VALUE per line, or the run.json of a run folder, without the "
+       "files of that run; the command line overrides them",
        false}};
   return {{"Data", input},        {"Model", bind(family, model)},
           {"Training", training}, {"Mini-batches", mini_batches},

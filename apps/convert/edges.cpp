@@ -70,22 +70,21 @@ struct EdgeArguments {
 Format edges_format(std::shared_ptr<const SplitOptions> splits) {
   const auto arguments = std::make_shared<EdgeArguments>(std::move(splits));
   EdgeListOptions& o = arguments->edges;
-  Format format{
-      "edges",
-      "an edge list: SNAP text, CSV, or Matrix Market, plain or gzip, also from a pipe (-: "
-      "standard input), or a table of an SQLite file (shop.db:orders)",
-      {{"layout", &o.layout, "NAME",
-        "list: an edge in each line; neighbors: a node and its neighbours in each line, as \"a: b "
-        "c\"; matrix: a square matrix as text, Matrix Market, .npy, .npz or .mat"},
-       {"variable", &o.variable, "NAME", "the matrix, if a file has several"},
-       {"ids", &o.ids, "NAME",
-        "integers or names: numbered by first appearance, and kept; numbers: 0 to N - 1, unchanged; "
-        "auto: by the first edge"},
-       {"nodes", &o.nodes, "N", "with --ids numbers: minimum number of nodes"},
-       {"header", &o.header, "NAME",
-        "yes or no; auto: yes if the first line has no number, its ids appear nowhere else, and the "
-        "lines below differ; an error if it may be an edge"}},
-      {}};
+  Format format{"edges",
+                "an edge list: SNAP text, CSV, or Matrix Market, plain or gzip, also from a pipe (-: "
+                "standard input), or a table of an SQLite file (shop.db:orders)",
+                {{"layout", &o.layout, "NAME",
+                  "list: an edge in each line; neighbors: a node and its neighbours in each line, as \"a: b "
+                  "c\"; matrix: a square matrix as text, Matrix Market, .npy, .npz or .mat"},
+                 {"variable", &o.variable, "NAME", "the matrix, if a file has several"},
+                 {"ids", &o.ids, "NAME",
+                  "integers or names: numbered by first appearance, and kept; numbers: 0 to N - 1, "
+                  "unchanged; auto: by the first edge"},
+                 {"nodes", &o.nodes, "N", "with --ids numbers: minimum number of nodes"},
+                 {"header", &o.header, "NAME",
+                  "yes or no; auto: yes if the first line has no number, its ids appear nowhere else, and "
+                  "the lines below differ; an error if it may be an edge"}},
+                {}};
   format.options += arguments->text.list("of all files");
   format.options += OptionList{
       {"source", &o.columns.source, "COLUMN",
@@ -93,8 +92,7 @@ Format edges_format(std::shared_ptr<const SplitOptions> splits) {
        "src, from, head or :START_ID, else the first)"},
       {"target", &o.columns.target, "COLUMN", "the same for target ids (target, dst, to, tail, :END_ID, …)"},
       {"weight", &o.columns.weight, "COLUMN",
-       "column of edge weights (default: one called weight); none: no weights, also of a Matrix Market "
-       "file"},
+       "column of edge weights (default: one called weight); none: no weights, also of a Matrix Market file"},
       {"edge-label", &o.columns.label, "COLUMN",
        "column of edge labels, for train_edge; --split then divides the labelled edges"},
       {"edge-task", Choice(&o.edge_task, {Task::edge_class, Task::edge_regression}), "NAME",

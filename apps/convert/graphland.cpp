@@ -42,8 +42,7 @@ Format graphland_format(std::shared_ptr<const SplitOptions> splits) {
       {{"numerical", &o.numerical, "N",
         "transform of numerical features: none, standard, min-max, quantile-normal or quantile-uniform"},
        {"fraction", &arguments->fraction, "N",
-        "transform of features that are shares (default: none; artnet-views, avazu-ctr: "
-        "quantile-normal)"},
+        "transform of features that are shares (default: none; artnet-views, avazu-ctr: quantile-normal)"},
        {"categorical", &arguments->categorical, "N", "one-hot or as-is"},
        {"target", &o.target, "N",
         "transform of regression targets, as --numerical, fitted to the training nodes"},
