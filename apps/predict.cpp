@@ -60,7 +60,8 @@ models::Preprocessing preprocessing_of(const PredictOptions& o, const Dataset& d
   return preprocessing;
 }
 
-/// A PyG state; widths come from the dataset unless options set them.
+/// The model of the options with the weights of a PyG state; widths come from the dataset unless options set
+/// them.
 TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device device) {
   const Task task = o.task == Task::none ? data.task : o.task;
   if (!is_trained(task) && !is_of_graphs(task)) usage_fail("--task: required, as {} has no task", o.data);
@@ -70,8 +71,27 @@ TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device d
   if (o.outputs == 0 && !labelled)
     usage_fail("--outputs: required, as {} has no labels of this task", o.data);
   const int64_t outputs = o.outputs == 0 ? outputs_of(data) : o.outputs;
-  return load_pyg(o.family, o.options, o.pyg_state, o.names, task, data.num_features(), outputs,
-                  preprocessing_of(o, data, task, outputs), device);
+  TrainedModel::Parts parts;
+  static_cast<models::Preprocessing&>(parts) = preprocessing_of(o, data, task, outputs);
+  parts.family = o.family;
+  parts.options = o.options;
+  parts.options.edge_dim = parts.edges.width();
+  parts.task = task;
+  parts.num_features = data.num_features();
+  parts.num_outputs = outputs;
+  parts.origin = printable(o.pyg_state);
+  {
+    const nn::NoInit no_init;
+    parts.model = o.family.make(parts.num_features, outputs, parts.options);
+  }
+  if (is_of_graphs(task) != (parts.model->as<models::GraphModel>() != nullptr))
+    usage_fail("--model {}: the task is {}, expected one of {} (--task)", o.options.model, name_of(task),
+               is_of_graphs(task) ? "nodes" : "graphs");
+  nn::load_pyg_state(*parts.model, o.pyg_state, o.names);
+  if (const std::string name = optim::first_not_finite(parts.model->state()); !name.empty())
+    data_fail("{}: {} is not finite", o.pyg_state, name);
+  parts.model->to(device);
+  return TrainedModel(std::move(parts));
 }
 
 /// The --class-scores for the split's test nodes, or all labelled ones.

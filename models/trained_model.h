@@ -23,7 +23,7 @@ namespace adj {
 /// its `description`.
 class TrainedModel {
  public:
-  /// Read by load_trained() and load_pyg(); program and name are the model's.
+  /// Read by load_trained(), or of a PyG state; program and name are the model's.
   struct Parts : ModelDescription {
     models::ModelFamily family;            ///< that built the model
     std::unique_ptr<models::Model> model;  ///< on its device, in its compute dtype

@@ -12,33 +12,6 @@ TrainedModel load_checkpoint_model(const std::string& path, Device device) {
   return trained;
 }
 
-TrainedModel load_pyg(const models::ModelFamily& family, const models::ModelOptions& options,
-                      const std::string& state, const std::map<std::string, std::string>& names, Task task,
-                      int64_t features, int64_t outputs, const models::Preprocessing& preprocessing,
-                      Device device) {
-  TrainedModel::Parts parts;
-  static_cast<models::Preprocessing&>(parts) = preprocessing;
-  parts.family = family;
-  parts.options = options;
-  parts.options.edge_dim = parts.edges.width();
-  parts.task = task;
-  parts.num_features = features;
-  parts.num_outputs = outputs;
-  parts.origin = printable(state);
-  {
-    const nn::NoInit no_init;
-    parts.model = family.make(features, outputs, parts.options);
-  }
-  if (is_of_graphs(task) != (parts.model->as<models::GraphModel>() != nullptr))
-    usage_fail("--model {}: the task is {}, expected one of {} (--task)", options.model, name_of(task),
-               is_of_graphs(task) ? "nodes" : "graphs");
-  nn::load_pyg_state(*parts.model, state, names);
-  if (const std::string name = optim::first_not_finite(parts.model->state()); !name.empty())
-    data_fail("{}: {} is not finite", state, name);
-  parts.model->to(device);
-  return TrainedModel(std::move(parts));
-}
-
 Metric metric_of(const ModelDescription& model, const std::string& file) {
   const auto wanted = model.facts.find("option.metric");
   try {

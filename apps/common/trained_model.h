@@ -11,12 +11,6 @@ namespace adj::apps {
 
 /// load_trained() with a known metric, for a model of links without.
 TrainedModel load_checkpoint_model(const std::string& checkpoint, Device device);
-/// The program's model with the weights of a PyG model of the same layers; `names` maps its parts to the
-/// state's names (models/pyg_state.h). Throws DataError naming the file and what does not match.
-TrainedModel load_pyg(const models::ModelFamily& family, const models::ModelOptions& options,
-                      const std::string& state, const std::map<std::string, std::string>& names, Task task,
-                      int64_t features, int64_t outputs, const models::Preprocessing& preprocessing,
-                      Device device);
 
 /// The metric of its training; the default one for a PyG state. Throws DataError naming `file`.
 training::Metric metric_of(const ModelDescription& model, const std::string& file);
