@@ -133,16 +133,30 @@ class TableImport {
   std::vector<std::unique_ptr<EdgeTable>> tables_;
 };
 
+/// Refuses what graphs cannot have, which would be passed over else.
+void expect_of_graphs(const NodeTableFile& table) {
+  const std::string path = excerpt(table.path);
+  if (!table.time.empty())
+    data_fail(
+        "{}: time {}: files keep no times of graphs, expected none (split OUT.h5 --table {} --by-time {} "
+        "divides the graphs by it)",
+        path, excerpt(table.time), path, excerpt(table.time));
+  if (!table.graph.empty())
+    data_fail("{}: graph: each row is a graph, expected id (--id graphs=COLUMN)", path);
+  for (const auto& [name, chosen] : {std::pair("columns", !table.features.empty()),
+                                     {"types", !table.types.empty()},
+                                     {"impute", table.impute.has_value()}})
+    if (chosen) data_fail("{}: {}: graphs have no features, expected none", path, name);
+}
+
 /// Columns of the graphs' table that have no purpose, by their names.
 std::vector<std::string> pass_over_features(NodeTableFile& table, const TableFiles& files) {
   if (table.path.empty()) return {};
   std::vector<std::string> without = table.without, names;
-  for (const std::string* column : {&table.time, &table.split})
-    if (!column->empty()) without.push_back(*column);
+  if (!table.split.empty()) without.push_back(table.split);
   std::vector<std::string> chosen = without;
   chosen.insert(chosen.end(), {table.id, table.label});
   const TableRows rows(table.path, files.text, files.header, chosen);
-  table.features.clear();
   for (const int64_t column : node_columns(rows.names(), rows.first_fields(), rows.columns(),
                                            {table.id, table.label, {}, without}, false, rows.place())
                                   .features) {
@@ -174,6 +188,7 @@ Dataset import_graph_tables(const TableFiles& files, std::vector<std::string>& n
         "in that of nodes (graph)",
         files.nodes.size(), files.edges.size(),
         files.nodes.empty() || !files.nodes[0].graph.empty() ? "" : " without a column of graphs");
+  if (files.graphs) expect_of_graphs(*files.graphs);
   TableImport import(files, notes);
   const TypedDataset typed = import.read();
   if (typed.nodes.size() != 1 || typed.edges.size() != 1)

@@ -458,6 +458,23 @@ def test_many_graphs():
     expect(refused(f"x.h5 {graphs} --split 60,20,20"), "no labels in any table")
     expect(run(f"convert tables x.h5 {graphs} --task graphs=graph_multilabel", status=1),
            "--task graph_multilabel: expected graph_class, graph_regression")
+    # What graphs cannot have is refused, not passed over; a split by their times is possible.
+    for option, value, part in [
+            ("--time", "score", "labels.csv: time score: files keep no times of graphs, expected none (split OUT.h5 --table "
+             "labels.csv --by-time score divides the graphs by it)"),
+            ("--columns", "score", "labels.csv: columns: graphs have no features, expected none"),
+            ("--types", "score=category", "labels.csv: types: graphs have no features"),
+            ("--impute", "mean", "labels.csv: impute: graphs have no features"),
+            ("--graph", "graph_id", "labels.csv: graph: each row is a graph, expected id (--id graphs=COLUMN)")]:
+        expect(refused("x.h5", *graphs, option, "graphs=" + value), part)
+    rows = range(10)
+    write("n.csv", "graph_id,node_id,mass\n" + "".join(f"g{g},0,{g}\n" for g in rows))
+    write("m.csv", "graph_id,src,dst\n" + "".join(f"g{g},0,0\n" for g in rows))
+    write("labels.csv", "graph_id,label,made\n" + "".join(f"g{g},{'ab'[g % 2]},2021-01-{20 - g}\n" for g in rows))
+    run("convert", "tables", "times.h5", *graphs)
+    run("split", "times.h5", "--table", "labels.csv", "--by-time", "made")
+    with h5py.File("times.h5") as f:
+        assert f["splits/test"][:].tolist() == [0, 1] and f["splits/val"][:].tolist() == [2, 3]
     # Ids that are unique over all graphs: edges need no column.
     write("n.csv", "id,g,mass\na,1,1\nb,1,2\nc,2,3\n")
     write("m.csv", "from,to\na,b\nc,c\n")
