@@ -51,7 +51,8 @@ struct Arguments {
        "edges: columns of attributes, or all that have no other purpose (default: none)"},
       {"missing-ids", "HOW", "edges: lines without an id: error, drop or keep (as a name)"},
       {"undirected", "true",
-       "edges: add the reverse of each edge; between nodes of two types as edges rev_NAME"}};
+       "edges: add the reverse of each edge; between nodes of two types as edges rev_NAME"},
+      {"coalesce", "true", "edges: merge equal edges of a type, adding their weights"}};
   std::shared_ptr<const SplitOptions> splits;
 };
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <unordered_map>
@@ -38,6 +39,30 @@ void erase_answers(ItemTable& items, int64_t first) {
               items.times.mutable_data<int64_t>() + items.times.numel(), ItemTable::kNoTime);
 }
 
+/// Makes equal edges one, by source, then target, which has the sum of their `weight`, [M] or absent. Returns
+/// how many became part of another.
+int64_t merge_equal(EdgeIndex& edges, Tensor& weight) {
+  const std::vector<int32_t> src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
+  std::vector<size_t> order(src.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto ends = [&](size_t e) { return std::pair(src[e], dst[e]); };
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return ends(a) < ends(b); });
+  std::vector<int32_t> sources, targets;
+  std::vector<double> sums;
+  for (size_t k = 0; k < order.size(); ++k) {
+    const size_t e = order[k];
+    if (k == 0 || ends(order[k - 1]) != ends(e)) {
+      sources.push_back(src[e]);
+      targets.push_back(dst[e]);
+      sums.push_back(0.0);
+    }
+    if (weight) sums.back() += static_cast<double>(weight.data<float>()[e]);
+  }
+  edges = {Tensor::from(sources), Tensor::from(targets)};
+  if (weight) weight = Tensor::from(std::vector<float>(sums.begin(), sums.end()));
+  return std::ssize(src) - std::ssize(sources);
+}
+
 }  // namespace
 
 EdgeTable::EdgeTable(const EdgeTableFile& table, const TableFiles& files, NodeTypes& types)
@@ -61,6 +86,9 @@ EdgeTable::EdgeTable(const EdgeTableFile& table, const TableFiles& files, NodeTy
         "(a name of the header, or a number from 1)",
         rows_.place(), rows_.columns());
   expect_one_weight(columns_, rows_.names(), rows_.place(), "weight");
+  if (table_.coalesce && !distinction().empty())
+    data_fail("{}: coalesce: conflicts with {}, as equal edges may have different ones", rows_.place(),
+              distinction());
   graph_ = rows_.column(table_.graph);
   if (table_.like) {
     const std::vector<int64_t> columns =
@@ -190,6 +218,14 @@ std::vector<int64_t> EdgeTable::purposes() const {
   return columns;
 }
 
+std::string_view EdgeTable::distinction() const {
+  return is_labelled()              ? "label"
+         : !table_.features.empty() ? "attributes"
+         : !table_.split.empty()    ? "split-column"
+         : !table_.time.empty()     ? "time"
+                                    : "";
+}
+
 bool EdgeTable::is_labelled() const { return !table_.label.empty() && table_.label != "none"; }
 
 std::string EdgeTable::note() const {
@@ -274,6 +310,11 @@ std::vector<EdgeTable::Part> EdgeTable::parts(const HeteroGraph::NodeCounts& cou
   for (size_t r = 0; r < rows.size(); ++r) {
     const EdgeType& type = kinds[r];
     parts.push_back(part(type, rows[r], items, counts));
+    if (table_.coalesce)
+      notes.push_back(fmt::format("{}: {} of {} edges {} merged with equal ones{}", excerpt(path()),
+                                  parts.back().merged,
+                                  parts.back().edges.relation.num_edges() + parts.back().merged,
+                                  text_of(type), weights_.empty() ? "" : ", adding their weights"));
     if (draws_splits())
       notes.push_back(fmt::format("{} of \"{}\"", files_.split->note(parts.back().items.splits, "edges"),
                                   excerpt(type.name)));
@@ -309,10 +350,15 @@ EdgeTable::Part EdgeTable::part(const EdgeType& type, const std::vector<int32_t>
       all.push_back(rows[k]);
     }
   const Tensor index = Tensor::from(all), first = index.rows(0, first_reverse);
-  const EdgeIndex edges{Tensor::from(src), Tensor::from(dst)};
+  EdgeIndex edges{Tensor::from(src), Tensor::from(dst)};
+  Tensor weight = weights_.empty() ? Tensor() : gather_edges(Tensor::from(weights_), index);
   Part part{type, {}, items};
+  if (table_.coalesce) part.merged = merge_equal(edges, weight);
+  if (weight && !std::ranges::all_of(weight.to_vector<float>(), [](float w) { return std::isfinite(w); }))
+    data_fail("{}: weights of equal edges {} add up to more than float32 holds, expected a sum within it",
+              excerpt(path()), text_of(type));
   part.edges.relation = Relation::from_coo(counts.at(type.src), counts.at(type.dst), edges.src, edges.dst);
-  if (!weights_.empty()) part.edges.attributes.emplace("weight", gather_edges(Tensor::from(weights_), index));
+  if (weight) part.edges.attributes.emplace("weight", weight);
   ItemTable& table = part.items;
   if (items.x) {
     table.x = items.x.rows(index);

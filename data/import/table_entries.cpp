@@ -142,7 +142,8 @@ Entries<EdgeTableFile> entries_of(const EdgeTableFile&) {
        {"missing-ids", word<MissingIds>(&EdgeTableFile::missing_ids, {{"error", MissingIds::fail},
                                                                       {"drop", MissingIds::drop},
                                                                       {"keep", MissingIds::keep}})},
-       {"undirected", word<bool>(&EdgeTableFile::undirected, {{"true", true}, {"false", false}})}});
+       {"undirected", word<bool>(&EdgeTableFile::undirected, {{"true", true}, {"false", false}})},
+       {"coalesce", word<bool>(&EdgeTableFile::coalesce, {{"true", true}, {"false", false}})}});
   return entries;
 }
 

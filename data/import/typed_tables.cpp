@@ -33,7 +33,7 @@ std::vector<std::string> TableFiles::paths() const {
 namespace {
 
 /// Edges that join the same two nodes in the same direction, and what the added reverses lack.
-void note_repeats(const std::string& path, const EdgeTable::Part& part, bool reverses,
+void note_repeats(const std::string& path, const EdgeTable::Part& part, bool reverses, bool mergeable,
                   std::vector<std::string>& notes) {
   const Csr& csr = part.edges.relation.csr();
   const int64_t* const offsets = csr.offsets.data<int64_t>();
@@ -43,9 +43,10 @@ void note_repeats(const std::string& path, const EdgeTable::Part& part, bool rev
     for (int64_t e = offsets[i] + 1; e < offsets[i + 1]; ++e) count += sources[e] == sources[e - 1];
   if (count > 0)
     notes.push_back(
-        fmt::format("{}: {} of {} edges {} repeat another{}", excerpt(path), count, csr.indices.numel(),
+        fmt::format("{}: {} of {} edges {} repeat another{}{}", excerpt(path), count, csr.indices.numel(),
                     text_of(part.type),
-                    reverses ? "; where the table has both directions, undirected adds them again" : ""));
+                    reverses ? "; where the table has both directions, undirected adds them again" : "",
+                    mergeable ? " (coalesce merges them)" : ""));
   if (reverses && part.items.y)
     notes.push_back(
         fmt::format("{}: the added reverses of edges {} have no label", excerpt(path), text_of(part.type)));
@@ -100,7 +101,8 @@ class TableImport {
       const auto& table = tables_[k];
       const bool undirected = files_.edges[k].undirected;
       for (EdgeTable::Part& part : table->parts(counts, notes_)) {
-        note_repeats(table->path(), part, undirected && part.type.src == part.type.dst, notes_);
+        note_repeats(table->path(), part, undirected && part.type.src == part.type.dst,
+                     table->distinction().empty(), notes_);
         if (relations.contains(part.type))
           data_fail("{}: edges of type {}, as another table, expected one for each type",
                     excerpt(table->path()), text_of(part.type));

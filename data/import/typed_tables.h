@@ -49,6 +49,9 @@ struct EdgeTableFile : ItemColumns {
   /// Adds the reverse of every edge that is no loop: of the same type between nodes of one type, else of the
   /// type rev_NAME (Fey & Lenssen, PyG's ToUndirected). Labels, splits and times stay with the original.
   bool undirected = false;
+  /// Merges equal edges of a type, after `undirected`, by source and target, adding their weights. Such edges
+  /// have no attributes, labels, splits or times, which may differ.
+  bool coalesce = false;
 };
 
 /// The name of a table by its path: of a file before the first dot, of a table in an SQLite file the table's.

@@ -395,6 +395,42 @@ def test_repeats():
     assert "repeat another" not in text, text
 
 
+def test_coalesce():
+    """Equal edges of a type become one with the sum of their weights, as `convert edges --coalesce` makes them."""
+    def edges(path, name=""):
+        with h5py.File(path) as f:
+            part = f["edges" + name]
+            return sorted(zip(part["src"][:].tolist(), part["dst"][:].tolist(),
+                              part["weight"][:].tolist() if "weight" in part else [1] * len(part["src"])))
+
+    write("same.csv", "from,to,weight\n1,2,1\n2,1,2\n1,2,4\n3,3,8\n3,3,16\n")
+    text = run("convert", "tables", "c.h5", "--edges", "same.csv", "--coalesce", "true")
+    expect(text, "same.csv: 2 of 5 edges node:same:node merged with equal ones, adding their weights\n")
+    assert edges("c.h5") == [(0, 1, 5), (1, 0, 2), (2, 2, 24)], edges("c.h5")
+    for more in ([], ["--undirected"], ["--weight", "none"]):
+        run("convert", "edges", "same.csv", "e.h5", "--coalesce", *more)
+        run("convert", "tables", "t.h5", "--edges", "same.csv", "--coalesce", "true",
+            *(more + ["true"] if more == ["--undirected"] else more))
+        assert edges("t.h5") == edges("e.h5"), (more, edges("t.h5"), edges("e.h5"))
+    write("bought.csv", "user_id,item_id,what,weight\n1,7,buys,1\n1,7,views,2\n1,7,views,4\n2,7,buys,8\n")
+    words = ["--edges", "bought.csv", "--source", "user_id", "--target", "item_id", "--relation", "what", "--undirected", "true"]
+    text = run("convert", "tables", "c2.h5", *words, "--coalesce", "bought=true")
+    expect(text, "0 of 2 edges user:buys:item merged", "1 of 2 edges user:views:item merged with equal ones, adding")
+    assert edges("c2.h5", "/views") == [(0, 0, 6)] and edges("c2.h5", "/rev_views") == [(0, 0, 6)]
+    assert edges("c2.h5", "/buys") == [(0, 0, 1), (1, 0, 8)]
+    expect(run("convert", "tables", "c2.h5", *words), "1 of 2 edges user:views:item repeat another (coalesce merges them)")
+    write("c.yaml", "edges: [{file: same.csv, coalesce: true, undirected: true}]")
+    run("convert", "tables", "c.yaml", "y.h5")
+    run("convert", "edges", "same.csv", "e.h5", "--coalesce", "--undirected")
+    assert edges("y.h5") == edges("e.h5")
+    for option, name in (("--label", "label"), ("--attributes", "attributes"), ("--split-column", "split-column"),
+                         ("--time", "time")):
+        expect(refused("x.h5", *words[:6], option, "what", "--coalesce", "true"),
+               f"bought.csv:1: coalesce: conflicts with {name}, as equal edges may have different ones")
+    write("huge.csv", "from,to,weight\n1,2,3e38\n1,2,3e38\n")
+    expect(refused("x.h5", "--edges", "huge.csv", "--coalesce", "true"), "huge.csv: weights of equal edges node:huge:node add")
+
+
 def test_texts_of_each_table():
     """Tables that are written in different ways; ids that look like missing ones."""
     write("u.user", "1|24|M\n2|53|F\n")
@@ -537,5 +573,5 @@ def test_h5py_files():
 
 
 for test in (test_types, test_description, test_times, test_columns, test_guesses, test_kinds, test_columns_of_types, test_single_type,
-             test_splits_of_edges, test_repeats, test_texts_of_each_table, test_many_graphs, test_h5py_files):
+             test_splits_of_edges, test_repeats, test_coalesce, test_texts_of_each_table, test_many_graphs, test_h5py_files):
     test()

@@ -20,9 +20,12 @@ class EdgeTable {
     EdgeType type;
     HeteroGraph::Edges edges;
     ItemTable items;
+    int64_t merged = 0;  ///< edges that became part of an equal one
   };
   /// The edges by type; after all tables of edges were read.
   std::vector<Part> parts(const HeteroGraph::NodeCounts& counts, std::vector<std::string>& notes);
+  /// What equal edges may have different ones of, so that they cannot be merged: "attributes"; or nothing.
+  std::string_view distinction() const;
 
  private:
   /// Declared types of nodes that the column's name says.
