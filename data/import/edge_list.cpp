@@ -324,6 +324,7 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& wanted,
   LabelTexts labels(files.missing_labels, [](std::string_view text) { return is_missing(text); });
   ImportedEdges edges = read_edges(path, options, ids, data.undirected, labels, reading, *notes);
   expect_nodes_listed(path, options, ids.size(), edges.size());
+  choose_matching_id(options.node_files, options.text, ids, *notes);
   add_listed_nodes(files, options.text, ids, *notes);
   expect_nodes_listed(path, options, ids.size(), edges.size());
   const bool reverses = options.layout == EdgeLayout::list && data.undirected;

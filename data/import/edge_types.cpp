@@ -152,6 +152,23 @@ const std::string& EdgeTable::type_called(std::string_view field, NodeTypes& typ
   return types.try_emplace(alone.type, alone, files_).first->first;
 }
 
+void EdgeTable::add_ids(const std::string& type, NodeIds& ids) {
+  const bool typed = columns_.source_type >= 0;
+  if (!typed && type_.src != type && type_.dst != type) return;
+  const auto add = [&](std::string_view id, std::string_view kind) {
+    if (!is_missing_id(id) && (kind == type || (typed && is_same_kind(type, lower(kind)))))
+      (void)ids.add(std::string_view(NodeType::id_key(id)));
+  };
+  rows_.read({columns_.source, columns_.target, columns_.source_type, columns_.target_type},
+             [&](const RowFields& block) {
+               for (size_t k = 0; k < block.fields.size(); k += 4)
+                 for (size_t end = 0; end < 2; ++end)
+                   add(block.fields[k + end], typed      ? block.fields[k + 2 + end]
+                                              : end == 0 ? std::string_view(type_.src)
+                                                         : std::string_view(type_.dst));
+             });
+}
+
 void EdgeTable::note_bare(const NodeTypes& types) {
   std::vector<std::string> tables, found;
   for (const auto& [type, nodes] : types)

@@ -73,12 +73,24 @@ bool ascends(const Fields& fields) {
   return last.has_value();
 }
 
-/// Whether the first column is the index that a data frame was written with.
-bool is_index(std::span<const std::string> names, const FirstFields& fields) {
+/// Whether the first column is called as the index that a data frame was written with.
+bool has_index_name(std::span<const std::string> names) {
   if (names.empty()) return false;
   const std::vector<std::string> words = words_in(names[0]);
   using Words = std::vector<std::string>;
-  return (words.empty() || words == Words{"index"} || words == Words{"unnamed", "0"}) && ascends(fields[0]);
+  return words.empty() || words == Words{"index"} || words == Words{"unnamed", "0"};
+}
+
+/// Whether it is one.
+bool is_index(std::span<const std::string> names, const FirstFields& fields) {
+  return has_index_name(names) && ascends(fields[0]);
+}
+
+/// Whether fields without a name for ids may be some: another in each row, no gaps and fractions.
+bool may_be_ids(const Fields& fields) {
+  return !fields.empty() && !repeats(fields) && std::ranges::none_of(fields, [](const std::string& field) {
+    return is_missing(field) || (float_in(field) && !integer_id(field));
+  });
 }
 
 bool is_flag(const std::string& field) {
@@ -314,6 +326,13 @@ NodeColumns node_columns(std::span<const std::string> names, const FirstFields& 
                   place, excerpt(names[static_cast<size_t>(found.label)]), excerpt(names[k]));
       found.label = static_cast<int64_t>(k);
     }
+  if (chosen.id.empty() && !chosen.labels_alone && found.id == 0 && has_index_name(names)) {
+    found.possible_ids = {0};
+    for (int64_t k = 1; k < columns; ++k)
+      if (k != found.label && !is_taken(k) && may_be_ids(fields[static_cast<size_t>(k)]))
+        found.possible_ids.push_back(k);
+    if (found.possible_ids.size() == 1) found.possible_ids.clear();
+  }
   // Beside an index and the label of a file of labels one column remains for the ids.
   if (chosen.labels_alone && chosen.id.empty() && index && found.id == 0 && columns == 3 && found.label > 0)
     if (const int64_t rest = 3 - found.label; !repeats(fields[static_cast<size_t>(rest)])) found.id = rest;

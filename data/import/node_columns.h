@@ -40,6 +40,9 @@ struct NodeColumns {
   /// Further columns that say the split: no features unless they are chosen.
   std::vector<int64_t> splits = {};
   bool guessed_id = false;  ///< `id` is not simply the first column, or is an index
+  /// Where a first column without a name, or called index, is the id because no name says ids: it, and others
+  /// that may have them instead, without repeats and fractions. Else empty.
+  std::vector<int64_t> possible_ids = {};
 
   /// "; ids from column 2 (user_id)", or nothing.
   std::string id_note(std::span<const std::string> names) const;
@@ -54,9 +57,10 @@ FirstFields first_fields(const std::string& path, const TextInput& input, const 
 /// Finds them in a table of `columns` columns by their names, which may be empty. By name id, node and
 /// node_id are ids, else nid, user_id, name and the like, if no field repeats; label and class are labels, in
 /// any case. A first column without a name, or called index, is a data frame's index, which is the id if
-/// nothing else is. `by_row`: there is no id. Throws DataError beginning with `place` for a choice that names
-/// no column, and for several columns that may be the id. `is_node`: of ids; a doubtful name of ids without
-/// any node loses to a first column with some.
+/// nothing else is (possible_ids; detail::matching_id() decides by the ids of edges). `by_row`: there is no
+/// id. Throws DataError beginning with `place` for a choice that names no column, and for several columns
+/// that may be the id. `is_node`: of ids; a doubtful name of ids without any node loses to a first column
+/// with some.
 NodeColumns node_columns(std::span<const std::string> names, const FirstFields& fields, int64_t columns,
                          const NodeColumnNames& chosen, bool by_row, const std::string& place,
                          const std::function<bool(std::string_view)>& is_node = {});

@@ -2,6 +2,7 @@
 #include <adjoint/data/detail/labels.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/import/detail/field_encoding.h>
+#include <adjoint/data/import/detail/matching_id.h>
 #include <adjoint/data/import/detail/node_rows.h>
 #include <adjoint/data/import/edge_columns.h>
 #include <adjoint/data/import/node_files.h>
@@ -199,6 +200,21 @@ std::vector<std::string> typed_columns(const std::vector<ColumnChoice>& types,
   if (like)
     for (const ColumnEncoder& encoder : like->encoder.columns) names.push_back(encoder.column);
   return names;
+}
+
+void choose_matching_id(NodeFiles& files, const TextFormat& text, const NodeIds& ids,
+                        std::vector<std::string>& notes) {
+  if (files.features.empty() || files.features_by_row) return;
+  const NodeRows head(files.features, false, false, files, text, ids, nullptr);
+  if (head.columns().possible_ids.empty()) return;
+  TableRows rows(files.features, text, Header::yes, {});
+  const int64_t column = detail::matching_id(
+      rows, head.columns().possible_ids, [&](std::string_view id) { return ids.find(id); }, ids.size(),
+      "edges");
+  if (column == head.id_column()) return;
+  files.columns.id = choice_for(column, rows.names());
+  notes.push_back(fmt::format("{}: ids from {}, which has those of edges", excerpt(files.features),
+                              column_text(column, rows.names())));
 }
 
 void add_listed_nodes(const NodeFiles& files, const TextFormat& text, NodeIds& ids,

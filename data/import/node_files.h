@@ -72,6 +72,11 @@ struct NodeFiles {
 std::vector<std::string> typed_columns(const std::vector<ColumnChoice>& types,
                                        const std::optional<LikeFile>& like);
 
+/// Where no name says ids (NodeColumns::possible_ids), sets the column of ids of the table of features to
+/// that with the ids of edges, `ids`, with a note. Throws DataError if several have them.
+void choose_matching_id(NodeFiles& files, const TextFormat& text, const NodeIds& ids,
+                        std::vector<std::string>& notes);
+
 /// Adds the nodes of the table of features that are in no edge, with a note about them. Throws DataError if
 /// none of its ids is in an edge.
 void add_listed_nodes(const NodeFiles& files, const TextFormat& text, NodeIds& ids,

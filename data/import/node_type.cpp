@@ -1,5 +1,6 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/names.h>
+#include <adjoint/data/import/detail/matching_id.h>
 #include <adjoint/data/import/detail/node_type.h>
 #include <adjoint/data/import/detail/table_rows.h>
 #include <adjoint/data/import/split_table.h>
@@ -42,21 +43,41 @@ NodeType::NodeType(const NodeTableFile& table, const TableFiles& files, bool joi
   rows_ = std::make_unique<TableRows>(table_.path, files.text, files.header, chosen);
   for (const std::string* column : {&table_.time, &table_.split, &table_.graph})
     if (!column->empty()) table_.without.push_back(*column);
-  columns_ = node_columns(
-      rows_->names(), rows_->first_fields(), rows_->columns(),
-      {table_.id, table_.label, table_.features, table_.without, typed_columns(table_.types, table_.like)},
-      false, rows_->place());
   graph_ = rows_->column(table_.graph);
-  std::vector<int64_t> columns = columns_.features;
-  columns.insert(columns.end(), {columns_.id, columns_.label, rows_->column(table_.time),
-                                 rows_->column(table_.split), graph_});
-  rows_->expect_distinct(std::move(columns));
+  find_columns();
   if (!joined_) return;
   if (graph_ < 0) data_fail("{}: no column of graphs, as edges have, expected one (graph)", rows_->place());
   table_.ids = NodeIds::Kind::names;
   // Rows are read by their order.
   table_.without.push_back(rows_->has_header() ? column_name(columns_.id, rows_->names())
                                                : std::to_string(columns_.id + 1));
+}
+
+void NodeType::find_columns() {
+  columns_ = node_columns(
+      rows_->names(), rows_->first_fields(), rows_->columns(),
+      {table_.id, table_.label, table_.features, table_.without, typed_columns(table_.types, table_.like)},
+      false, rows_->place());
+  std::vector<int64_t> columns = columns_.features;
+  columns.insert(columns.end(), {columns_.id, columns_.label, rows_->column(table_.time),
+                                 rows_->column(table_.split), graph_});
+  rows_->expect_distinct(std::move(columns));
+}
+
+std::string NodeType::id_key(std::string_view id) {
+  const std::optional<int64_t> integer = is_code(id) ? std::nullopt : integer_id(id);
+  return integer ? std::to_string(*integer) : std::string(id);
+}
+
+void NodeType::choose_id(const NodeIds& ends, std::vector<std::string>& notes) {
+  const int64_t column = detail::matching_id(
+      *rows_, columns_.possible_ids, [&](std::string_view id) { return ends.find(id_key(id)); }, ends.size(),
+      "edges");
+  if (column == columns_.id) return;
+  table_.id = choice_for(column, rows_->names());
+  find_columns();
+  notes.push_back(fmt::format("{}: ids from {}, which has those of edges", excerpt(table_.path),
+                              column_text(column, rows_->names())));
 }
 
 std::string NodeType::joined(std::string_view graph, std::string_view id) {

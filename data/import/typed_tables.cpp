@@ -86,7 +86,10 @@ class TableImport {
   }
 
   TypedDataset read() {
-    for (auto& [name, type] : types_) type.read_ids();
+    for (auto& [name, type] : types_) {
+      if (type.has_open_id()) choose_id(name, type);
+      type.read_ids();
+    }
     for (const auto& table : tables_) table->read_ends(types_);
     TypedDataset data;
     data.name = files_.name;
@@ -115,6 +118,12 @@ class TableImport {
   }
 
  private:
+  void choose_id(const std::string& name, NodeType& type) {
+    NodeIds ends(NodeIds::Kind::names);
+    for (const auto& table : tables_) table->add_ids(name, ends);
+    if (ends.size() > 0) type.choose_id(ends, notes_);
+  }
+
   /// Where edges have no column of graphs that was chosen for all tables, nodes alone may have it.
   void expect_graphs(const EdgeTableFile& table) {
     if (table.graph.empty() || is_number(table.graph) || files_.nodes.empty()) return;

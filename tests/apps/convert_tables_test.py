@@ -116,6 +116,49 @@ def test_columns():
         holds("ix.h5", {"nodes/id": [3, 0, 2, 1], "nodes/x": [[30], [10], [20], [15]], **split})
 
 
+def test_open_ids():
+    """Beside an index, and without a name that says ids, they are the column that edges match."""
+    def table(rows):
+        write("open.csv", ",user,x\n" + "".join(f"{k},{user},{x}\n" for k, (user, x) in enumerate(rows)))
+    words = ["--nodes", "u=open.csv", "--edges", "e.csv"]
+    for ids in (["ann", "bob", "cid"], [1005, 1007, 1002], [3, 1, 2]):
+        write("e.csv", f"from,to\n{ids[0]},{ids[1]}\n{ids[2]},{ids[1]}\n")
+        table(zip(ids, [0.5, 1.5, 2.5]))
+        expect(run("convert", "tables", "o.h5", *words), "open.csv: ids from column 2 (user), which has those of edges\n")
+        with h5py.File("o.h5") as f:
+            assert f["nodes/x"][:].ravel().tolist() == [0.5, 1.5, 2.5] and names(f["nodes"], "x_names") == ["x"]
+            assert f["edges/src"][:].tolist() == [0, 2] and f["edges/dst"][:].tolist() == [1, 1]
+            assert (names(f["nodes"], "name") if ids[0] == "ann" else f["nodes/id"][:].tolist()) == ids
+    # Two types, of which each has an index; the rows of a table of edges say the types.
+    table([("b", 1), ("a", 2)])
+    write("film.csv", ",code,minutes\n0,f2,90.5\n1,f1,60.5\n")
+    write("seen.csv", "u,film\na,f1\nb,f2\n")
+    run("convert", "tables", "o.h5", *words[:2], "--nodes", "film=film.csv", "--edges", "u:saw:film=seen.csv", "--source", "u",
+        "--target", "film")
+    with h5py.File("o.h5") as f:
+        assert names(f["nodes/film"], "name") == ["f2", "f1"] and names(f["nodes/u"], "name") == ["b", "a"]
+        assert f["edges/saw/src"][:].tolist() == [1, 0] and f["edges/saw/dst"][:].tolist() == [1, 0]
+    write("typed.csv", "src_type,src_id,dst_type,dst_id\nu,a,film,f1\nu,b,film,f2\n")
+    run("convert", "tables", "o.h5", *words[:2], "--nodes", "film=film.csv", "--edges", "typed.csv")
+    with h5py.File("o.h5") as f:
+        assert f["edges/typed/src"][:].tolist() == [1, 0] and f["edges/typed/dst"][:].tolist() == [1, 0]
+    # The index, if it alone has all; an error if both have, which --id settles.
+    write("e.csv", "from,to\n0,1\n1,2\n")
+    table([(1, 5), (2, 6), (3, 7)])
+    expect(run("convert", "tables", "o.h5", *words), "; ids from column 1")
+    table([(1, 5), (2, 6), (0, 7)])
+    expect(refused("x.h5", *words), "open.csv:1: column 1 and column 2 (user) both have all ids of edges, expected --id")
+    for column, x in (("user", [5, 6, 7]), ("1", [1, 5, 2, 6, 0, 7])):
+        run("convert", "tables", "o.h5", *words, "--id", column)
+        with h5py.File("o.h5") as f:
+            assert f["nodes/x"][:].ravel().tolist() == x
+    # A split of the file by such a table.
+    table([("ann", "train"), ("bob", "val"), ("cid", "test")])
+    write("e.csv", "from,to\nann,bob\ncid,bob\n")
+    run("convert", "tables", "o.h5", *words, "--without", "x")
+    expect(run("split", "o.h5", "--table", "open.csv", "--by-column", "x"), "ids from column 2 (user)")
+
+
 def types_in(path):
     """Edges by their types of nodes and name, with the ids of their ends."""
     with h5py.File(path) as f:

@@ -105,6 +105,34 @@ TEST_CASE_FIXTURE(EdgeFiles, "a name of ids wins over the first column, and an i
   CHECK(says(counted.notes, "…; passed over: column 1\n"));
 }
 
+TEST_CASE_FIXTURE(EdgeFiles, "beside an index, and without a name, ids are the column that edges match") {
+  for (const char* index : {"", "index", "Unnamed: 0"}) {
+    const auto table = [&](const std::string& rows, const NodeColumnNames& names = {}) {
+      return with_table(*this, std::string(index) + ",user,x\n" + rows, names);
+    };
+    // By value: names, and numbers that an index has none or some of.
+    const FoundEdges named = import(kRing, table("0,cid,3.5\n1,ann,1.5\n2,bob,2.5\n"));
+    CHECK(features(named) == F{1.5f, 2.5f, 3.5f});
+    CHECK(named.feature_names == Names{"x"});
+    CHECK(says(named.notes, "…features: ids from column 2 (user), which has those of edges\n…"));
+    CHECK(features(import("1005,1007\n1007,1002\n", table("0,1007,2\n1,1002,3\n2,1005,1\n"))) == F{1, 2, 3});
+    CHECK(features(import("1,2\n2,3\n", table("0,2,20\n1,3,30\n2,1,10\n"))) == F{10, 20, 30});
+    // The index, if only it has them all; a column of numbers with fractions or repeats has none.
+    CHECK(import("0,1\n1,2\n", table("0,1,2\n1,2,3\n2,3,4\n")).feature_names == Names{"user", "x"});
+    CHECK(import("0,1\n1,2\n", table("0,1.5,2\n1,2,3\n2,0,4\n")).feature_names == Names{"user", "x"});
+    // Both: nobody but the user knows.
+    const std::string both = "0,2,20\n1,0,0\n2,1,10\n3,3,30\n", line = "0,1\n1,2\n2,3\n";
+    CHECK(says(refused(line, table(both)),
+               "features:1: column 1… and column 2 (user) both have all ids of edges, expected --id to say "
+               "which has them"));
+    CHECK(features(import(line, table(both, {.id = "user"}))) == F{0, 10, 20, 30});
+    CHECK(features(import(line, table(both, {.id = "1"}))) == F{2, 20, 0, 0, 1, 10, 3, 30});
+    // Neither has all: the one that has some.
+    CHECK(says(refused("8,9\n9,7\n", table("0,8,1\n1,9,2\n")), "…2 rows for 3 nodes; no row for '7'"));
+    CHECK(says(refused("8,9\n9,1\n", table("0,8,1\n1,9,2\n")), "…both have ids of edges, expected --id…"));
+  }
+}
+
 TEST_CASE_FIXTURE(EdgeFiles, "a column that says the split is no feature") {
   const FoundEdges found =
       import(kRing, with_table(*this, "id,x,part,label\nann,1,train,a\nbob,2,val,b\ncid,3,test,a\n"));

@@ -14,6 +14,8 @@ class EdgeTable {
   EdgeTable(const EdgeTableFile& table, const TableFiles& files, NodeTypes& types);
 
   const std::string& path() const { return table_.path; }
+  /// Adds the ids of ends of a type of nodes to `ids`, names by NodeType::id_key().
+  void add_ids(const std::string& type, NodeIds& ids);
   void read_ends(NodeTypes& types);
 
   struct Part {

@@ -24,6 +24,12 @@ class NodeType {
   std::string group() const;
   int64_t size() const { return ids_ ? ids_->size() : 0; }
   std::string id(int64_t node) const { return ids_->text(static_cast<int32_t>(node)); }
+  /// Whether names leave open which column has the ids (NodeColumns::possible_ids).
+  bool has_open_id() const { return !joined_ && !columns_.possible_ids.empty(); }
+  /// Then takes the column that has the ids of edges, names by id_key(), with a note.
+  void choose_id(const NodeIds& ends, std::vector<std::string>& notes);
+  /// The text of an id, one of all the texts of an integer.
+  static std::string id_key(std::string_view id);
   /// Adds those of the table.
   void read_ids();
   /// The number of an end of an edge, added if it is new; throws DataError if it is no id.
@@ -36,6 +42,7 @@ class NodeType {
   ItemTable items(std::vector<std::string>& notes);
 
  private:
+  void find_columns();
   NodeFiles node_files() const;
   void read_table(ItemTable& items, std::vector<std::string>& notes);
 

@@ -1,0 +1,34 @@
+#include <adjoint/core/text.h>
+#include <adjoint/data/import/detail/matching_id.h>
+#include <adjoint/data/import/node_columns.h>
+
+#include <algorithm>
+
+namespace adj::detail {
+
+int64_t matching_id(TableRows& rows, const std::vector<int64_t>& columns,
+                    const std::function<int32_t(std::string_view)>& find, int64_t count,
+                    std::string_view whose) {
+  std::vector<std::vector<bool>> seen(columns.size(), std::vector<bool>(static_cast<size_t>(count)));
+  std::vector<int64_t> found(columns.size());
+  rows.read(columns, [&](const RowFields& block) {
+    for (size_t k = 0; k < block.fields.size(); ++k) {
+      const size_t column = k % columns.size();
+      const int32_t id = find(block.fields[k]);
+      if (id < 0 || seen[column][static_cast<size_t>(id)]) continue;
+      seen[column][static_cast<size_t>(id)] = true;
+      ++found[column];
+    }
+  });
+  const int64_t most = std::ranges::max(found), least = most == count ? count : 1;
+  std::vector<int64_t> matching;
+  for (size_t k = 0; k < columns.size(); ++k)
+    if (found[k] >= least) matching.push_back(columns[k]);
+  if (matching.size() > 1)
+    data_fail("{}: {} and {} both have {}ids of {}, expected --id to say which has them", rows.place(),
+              column_text(matching[0], rows.names()), column_text(matching[1], rows.names()),
+              most == count ? "all " : "", whose);
+  return matching.empty() ? columns[0] : matching[0];
+}
+
+}  // namespace adj::detail
