@@ -3,6 +3,7 @@
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/import/detail/column_contents.h>
 #include <adjoint/data/import/detail/edge_table.h>
+#include <adjoint/data/import/detail/listed_ids.h>
 #include <adjoint/data/import/detail/table_rows.h>
 #include <adjoint/data/import/imported_edges.h>
 #include <adjoint/data/import/split_table.h>
@@ -205,7 +206,24 @@ void EdgeTable::read_ends(NodeTypes& types) {
                 "(relation {0} makes two types of edges, relation none takes all as one)",
                 excerpt(column_name(columns_.direction, rows_.names())), directions_.directed,
                 directions_.undirected);
+  expect_single_ids(types);
   note_bare(types);
+}
+
+void EdgeTable::expect_single_ids(const NodeTypes& types) const {
+  if (columns_.source_type >= 0 || graph_ >= 0 || !table_.columns.source.empty()) return;
+  const NodeType &from = types.at(type_.src), &to = types.at(type_.dst);
+  std::vector<bool> is_source(static_cast<size_t>(&from == &to ? to.size() : 0));
+  if (!is_source.empty())
+    for (const int32_t node : src_)
+      if (node >= 0) is_source[static_cast<size_t>(node)] = true;
+  const std::string list = detail::listed_ids(to.ids(), is_source, from.ids());
+  if (!list.empty())
+    data_fail(
+        "{}: \"{}\" in {}, which may be a list of ids, expected one (convert edges --layout neighbors reads "
+        "a "
+        "node and its neighbours in each line; with source and target it is one)",
+        rows_.place(), excerpt(list), column_text(columns_.target, rows_.names()));
 }
 
 std::vector<int64_t> EdgeTable::purposes() const {

@@ -92,6 +92,15 @@ int64_t ImportedEdges::count_lone(int64_t nodes) const {
   return count;
 }
 
+std::vector<bool> ImportedEdges::sources(int64_t nodes) const {
+  std::vector<bool> found(static_cast<size_t>(nodes));
+  const int32_t less = forgotten_ ? 2 : 0;
+  src_.for_each([&](int32_t node) {
+    if (node >= less) found[static_cast<size_t>(node - less)] = true;
+  });
+  return found;
+}
+
 Graph ImportedEdges::graph(const std::string& file, const NodeIds& ids, bool undirected, bool coalesced) {
   const int64_t entries = size(), all = undirected ? 2 * entries - loops_ : entries;
   if (all == 0) data_fail("{}: no edges, expected some", excerpt(file));

@@ -29,6 +29,8 @@ class ImportedEdges {
   void append(int32_t src, int32_t dst, const EdgeValues& values);
   /// Number of edges whose nodes both occur in no other edge.
   int64_t count_lone(int64_t nodes) const;
+  /// Whether each node is the source of an edge.
+  std::vector<bool> sources(int64_t nodes) const;
   /// Drops the first edge, from node 0 to node 1, which was a header; later nodes are renumbered by -2. No
   /// other edge may have these nodes.
   void forget_first() { forgotten_ = true; }

@@ -1,6 +1,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/import/detail/column_contents.h>
 #include <adjoint/data/import/detail/list_reader.h>
+#include <adjoint/data/import/detail/listed_ids.h>
 #include <adjoint/data/import/node_columns.h>
 
 #include <algorithm>
@@ -35,6 +36,7 @@ class ListReader {
     if (doubtful_) settle_header();
     if (directions_.differ() && columns_.rule != EdgeColumns::Rule::chosen) fail_directions();
     expect_list();
+    expect_single_ids();
     return std::move(edges_);
   }
 
@@ -332,6 +334,18 @@ class ListReader {
           "{} rows of {} columns, which may be an adjacency matrix, expected a list of edges (--layout "
           "matrix: it is a matrix; with --source and --target it is a list)",
           rows_, columns);
+  }
+
+  /// Refuses targets that are lists of ids.
+  void expect_single_ids() const {
+    if (columns_.rule == EdgeColumns::Rule::chosen || !named()) return;
+    const std::string list = detail::listed_ids(ids_, edges_.sources(ids_.size()), ids_);
+    if (!list.empty())
+      source_.fail(
+          0,
+          "\"{}\" in {}, which may be a list of ids, expected one (--layout neighbors: a node and its "
+          "neighbours in each line; with --source and --target it is one)",
+          excerpt(list), called(columns_.target));
   }
 
   TextSource& source_;

@@ -1,6 +1,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/import/detail/edge_matrix.h>
 #include <adjoint/data/import/detail/list_reader.h>
+#include <adjoint/data/import/detail/listed_ids.h>
 #include <adjoint/data/import/records.h>
 
 #include <algorithm>
@@ -46,7 +47,7 @@ class NeighborReader {
       if (lines++ == 0) begin(line, matrix);
       read_line(line, matrix);
     }
-    expect_lists();
+    expect_lists(matrix);
     if (lines == 0) source_.fail(0, "no lines, expected some");
     if (!colon_) expect_no_metis(source_, first_, lines + blank - 1, fields_ - std::ssize(first_));
     matrix.note =
@@ -124,6 +125,7 @@ class NeighborReader {
     const auto integer = [](const std::string& field) { return integer_in(field).has_value(); };
     if (first_number_ > 0) {
       integers_below_ = integers_below_.value_or(true) && std::ranges::all_of(row, integer);
+      colons_below_ = colons_below_.value_or(true) && row[0].ends_with(':');
     } else {
       first_number_ = line;
       first_text_ = text;
@@ -143,10 +145,33 @@ class NeighborReader {
       list_ = row[1];
     }
   }
-  /// Refuses what only all lines say: a header above integers, and a list of ids in each field.
-  void expect_lists() const {
-    if (words_first_ && integers_below_.value_or(false)) fail_heading();
+  /// Refuses what only all lines say: a header above integers or colons, or whose words are in no other line,
+  /// and a list of ids in each field.
+  void expect_lists(const EdgeMatrix& matrix) const {
+    if (words_first_ &&
+        (integers_below_.value_or(false) || colons_below_.value_or(false) || first_is_alone(matrix)))
+      fail_heading();
     if (list_line_ > 0 && !longer_) fail_list(list_line_, list_);
+    if (longer_ || options_.ids == NodeIds::Kind::names) return;
+    std::vector<bool> is_source(static_cast<size_t>(matrix.ids.size()));
+    for (const int32_t node : matrix.rows) is_source[static_cast<size_t>(node)] = true;
+    if (const std::string list = listed_ids(matrix.ids, is_source, matrix.ids); !list.empty())
+      fail_list(0, list);
+  }
+  /// Whether the first line with neighbours is the only one whose ids are in no other line.
+  bool first_is_alone(const EdgeMatrix& matrix) const {
+    const auto occurs_once = [&](int32_t node) { return mentions_[static_cast<size_t>(node)] == 1; };
+    int64_t alone = 0, lines = 0;
+    bool first_alone = false;
+    for (size_t begin = 0, end = 0; begin < matrix.rows.size(); begin = end) {
+      bool once = occurs_once(matrix.rows[begin]);
+      for (end = begin; end < matrix.rows.size() && matrix.rows[end] == matrix.rows[begin]; ++end)
+        once = once && occurs_once(matrix.cols[end]);
+      alone += once;
+      first_alone = first_alone || (begin == 0 && once);
+      ++lines;
+    }
+    return first_alone && alone == 1 && lines > 1;
   }
 
   /// The first line says what is between nodes, and whether they are integers.
@@ -184,7 +209,7 @@ class NeighborReader {
     for (size_t k = 1; k < row.size(); ++k) matrix.add(node, add(row[k], matrix), 1.0f);
   }
 
-  int32_t add(std::string_view field, EdgeMatrix& matrix) const {
+  int32_t add(std::string_view field, EdgeMatrix& matrix) {
     const int64_t line = source_.line_number();
     if (field.empty() || (options_.missing_ids != MissingIds::keep && is_missing(field)))
       source_.fail(line, "\"{}\", expected the id of a node", excerpt(field));
@@ -194,7 +219,11 @@ class NeighborReader {
                    options_.ids ? "" : ", as the first ids are (--ids names takes any text)");
     if (matrix.size() >= ImportedEdges::kMost)
       source_.fail(line, "expected at most {} edges, found more", ImportedEdges::kMost);
-    return matrix.ids.find(field);
+    const int32_t node = matrix.ids.find(field);
+    mentions_.resize(static_cast<size_t>(matrix.ids.size()));
+    uint8_t& mentions = mentions_[static_cast<size_t>(node)];
+    mentions = std::min<uint8_t>(2, mentions + 1);
+    return node;
   }
 
   TextSource& source_;
@@ -203,12 +232,13 @@ class NeighborReader {
   std::optional<Separator> stated_;
   bool colon_ = false;
   int64_t fields_ = 0;
+  std::vector<uint8_t> mentions_;   // of each node; 2: more than one
   std::vector<std::string> first_;  // line
   // Of the first line with neighbours, those below, and the first field that may be a list.
   std::string first_text_, list_;
   int64_t first_number_ = 0, list_line_ = 0;
   bool words_first_ = false, longer_ = false;
-  std::optional<bool> integers_below_;
+  std::optional<bool> integers_below_, colons_below_;
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/labels.h>
 #include <adjoint/data/import/detail/item_names.h>
+#include <adjoint/data/import/detail/matching_id.h>
+#include <adjoint/data/import/detail/table_rows.h>
 #include <adjoint/data/import/node_columns.h>
 #include <adjoint/data/import/split_table.h>
 #include <adjoint/data/import/times.h>
@@ -148,6 +150,12 @@ class SplitColumn {
                                            place, [&](std::string_view id) { return items_.find(id) >= 0; });
     id_ = found.id;
     id_note_ = found.id_note(head_.names());
+    if (found.possible_ids.empty()) return;
+    TableRows rows(table_.path, table_.text, Header::yes, {});
+    id_ = matching_id(
+        rows, found.possible_ids, [&](std::string_view id) { return items_.find(id); }, items_.count(),
+        items_.word());
+    id_note_ = "; ids from " + column_text(id_, head_.names());
   }
   /// Id and value of a row.
   std::pair<std::string, std::string> fields(int64_t line, std::string_view record) const {

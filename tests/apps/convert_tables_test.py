@@ -474,6 +474,20 @@ def test_coalesce():
     expect(refused("x.h5", "--edges", "huge.csv", "--coalesce", "true"), "huge.csv: weights of equal edges node:huge:node add")
 
 
+def test_lists_of_neighbors():
+    """A node and its neighbours in each line are no edges."""
+    for header in ("source,target", "page,links"):
+        for rows, shown in (("ada,bob cid\nbob,ada\ncid,ada bob\n", "bob cid"), ('ada,"bob,cid"\nbob,ada\ncid,ada\n', "bob,cid"),
+                            ("ada,bob;cid\nbob,ada\ncid,ada\n", "bob;cid")):
+            write("lists.csv", header + "\n" + rows)
+            yes = ["--header", "yes"] if header == "page,links" else []
+            expect(refused("x.h5", "--edges", "lists.csv", *yes), f'lists.csv:1: "{shown}" in column 2 ({header.split(",")[1]}), '
+                   "which may be a list of ids, expected one (convert edges --layout neighbors")
+            run("convert", "tables", "l.h5", "--edges", "lists.csv", "--source", "1", "--target", "2", *yes)
+    write("lists.csv", "source,target\nann,new york\nnew york,oslo\n")
+    run("convert", "tables", "l.h5", "--edges", "lists.csv")
+
+
 def test_texts_of_each_table():
     """Tables that are written in different ways; ids that look like missing ones."""
     write("u.user", "1|24|M\n2|53|F\n")

@@ -283,5 +283,27 @@ for text in ("x:1 y:2 z:3\n", "Doe (x),Roe (y),Poe\n", '"(a)" b\n', "a,b\nb,c,d\
     neighbors(write("g.txt", text))
 refused(write("g.txt", "a: b c\nb: a c\n"), says="--layout neighbors")
 refused(write("g.txt", "a b c\nb c\n"), says="--layout neighbors")
+# Lists below a header that nobody knows: a list of edges never has them as nodes, lists of neighbours no header as a node.
+below = (("page,links\n", "ada,bob cid dan\nbob,ada\ncid,ada bob\ndan,ada\n", "bob cid dan"),
+         ("page,links\n", 'ada,"bob,cid"\nbob,ada\ncid,"ada,bob"\n', "bob,cid"), ("page,links\n", "1,2 3 4\n2,1\n3,1 2\n4,1\n", "2 3 4"),
+         ("page\tlinks\n", "ada\tbob\nbob\tada|cid\ncid\tada|bob\n", "ada|cid"),
+         ("page\tlinks\n", "ada\t['bob', 'cid']\nbob\t['ada']\ncid\t['ada', 'dan']\n", "['bob', 'cid']"))
+for header, lines, shown in below:
+    for text in (header + lines, lines):
+        refused(write("g.txt", text), says=f'"{shown}" in column 2', )
+        refused("g.txt", says="which may be a list of ids, expected one (--")
+    refused(write("g.txt", header + lines), "--layout", "neighbors", says="g.txt:")
+    run("g.txt", "o.h5", "--source", "1", "--target", "2", "--ids", "names", "--header", "yes")
+    assert (lines.split("\t" if "\t" in lines else ",")[0], shown) in pairs() or shown == "ada|cid"
+for text in ("page links\nada bob cid\nbob ada\ncid ada bob\n", "page: links\nada: bob cid\nbob: ada\n",
+             "page links\nada: bob cid\nbob: ada\ncid: bob\n", "page,links\nada,bob,cid\nbob,ada\n",
+             "page,link1,link2\nada,bob,cid\nbob,ada,\n"):
+    refused(write("g.txt", text), "--layout", "neighbors", says=f'g.txt:1: "{text.splitlines()[0]}", which may be a header')
+    neighbors("g.txt", "--ids", "names")
+refused(write("g.txt", "page,links\nada,bob cid\nbob,ada\ncid,ada bob\n"), "--layout", "neighbors", says='"bob cid", which may be a list of ids')
+# Names with blanks and commas are names: of both ends, or of words that are no nodes.
+for text in ("ada,new york\nnew york,oslo\n", "ann,oslo\nbob,new york\n", "a,x y\nx y,a b\nx,y\ny,x\n", "ann;Doe, Jane\nDoe, Jane;ann\n"):
+    run(write("g.txt", text), "o.h5", "--header", "no")
+    assert len(pairs()) == text.count("\n"), text
 refused("g.txt", "--layout", "neighbors", "--header", "yes", status=2, says="--header: conflicts")
 refused("g.txt", "--layout", "lists", status=2, says="list or neighbors or matrix")

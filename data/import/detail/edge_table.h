@@ -44,6 +44,8 @@ class EdgeTable {
   const std::string& type_called(std::string_view field, NodeTypes& types) const;
   /// Notes which types of nodes have no table, beside tables; throws if rows name none of the tables'.
   void note_bare(const NodeTypes& types);
+  /// Throws for targets that are lists of ids.
+  void expect_single_ids(const NodeTypes& types) const;
   bool has_kinds() const { return relation_ >= 0 || columns_.source_type >= 0; }
   bool find_typed_columns(const NodeTypes& types);
   void find_relation(const EdgeColumns& without_choice);

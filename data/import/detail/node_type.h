@@ -23,6 +23,7 @@ class NodeType {
   /// The group of a Neo4j header, as in ":ID(Person)"; or empty.
   std::string group() const;
   int64_t size() const { return ids_ ? ids_->size() : 0; }
+  const NodeIds& ids() const { return *ids_; }  ///< after those of a table or of edges were read
   std::string id(int64_t node) const { return ids_->text(static_cast<int32_t>(node)); }
   /// Whether names leave open which column has the ids (NodeColumns::possible_ids).
   bool has_open_id() const { return !joined_ && !columns_.possible_ids.empty(); }
