@@ -37,22 +37,12 @@ void ColumnContents::add_text(std::string_view field, int64_t line) {
   add_kind(field);
 }
 
-bool is_exact_beyond(std::string_view field, float number) {
-  const std::optional<int64_t> integer = integer_in(field);
-  return integer && static_cast<long double>(*integer) != static_cast<long double>(number);
-}
-
-std::string rounding_note(int64_t rounded, std::string_view noun) {
-  if (rounded == 0) return "";
-  return fmt::format("; {} {}{} rounded to float32", rounded, noun, rounded == 1 ? " is" : "s are");
-}
-
 std::string ColumnContents::losses() const {
   std::string text;
   if (codes_ > 0)
     text =
         fmt::format("{} begin with a zero, as codes do (--types COLUMN=category or hash keeps it)", codes_);
-  if (rounded_ > 0) text += fmt::format("{}{} are rounded to float32", text.empty() ? "" : "; ", rounded_);
+  if (rounding_.count > 0) text += (text.empty() ? "" : "; ") + rounding_.text("number");
   return text;
 }
 
@@ -88,7 +78,7 @@ void ColumnContents::merge(const ColumnContents& later) {
   ambiguous_dates_ += later.ambiguous_dates_;
   gaps_ += later.gaps_;
   codes_ += later.codes_;
-  rounded_ += later.rounded_;
+  rounding_.merge(later.rounding_);
   for (const std::string& kind : later.kinds_) add_kind(kind);
   items_.resize(std::max(items_.size(), later.items_.size()));
   for (size_t k = 0; k < later.items_.size(); ++k) {

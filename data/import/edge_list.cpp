@@ -204,6 +204,7 @@ detail::EdgeMatrix read_market_entries(TextSource& source, EdgeListOptions optio
   for (int64_t e = 0; e < graph.num_edges(); ++e)
     matrix.add(ends.src.data<int32_t>()[e], ends.dst.data<int32_t>()[e],
                weight ? weight.data<float>()[e] : 1.0f);
+  matrix.rounding = market.rounding;
   matrix.note = fmt::format("Matrix Market: row i is node i - 1, also in files of nodes{}", source.found());
   return matrix;
 }
@@ -250,8 +251,9 @@ ImportedEdges read_edges(const std::string& path, const EdgeListOptions& options
   MatrixMarket matrix = read_matrix_market(source, options);
   ids.reserve_numbers(std::max(matrix.nodes, options.nodes));
   undirected = undirected || matrix.symmetric;
-  notes.push_back(fmt::format("{}: Matrix Market: row i is node i - 1, also in files of nodes{}",
-                              excerpt(path), source.found()));
+  notes.push_back(fmt::format("{}: Matrix Market: row i is node i - 1, also in files of nodes{}{}",
+                              excerpt(path), source.found(),
+                              options.columns.weight == "none" ? "" : matrix.rounding.note("weight")));
   return std::move(matrix.edges);
 }
 

@@ -105,7 +105,9 @@ ImportedEdges edges_of(EdgeMatrix& matrix, const std::string& path, const EdgeLi
   }
   const bool ones =
       std::ranges::all_of(matrix.entries, [](const auto& entry) { return entry.value == 1.0f; });
-  ImportedEdges edges(!ones && options.columns.weight != "none", options.drop_self_loops);
+  const bool weighted = !ones && options.columns.weight != "none";
+  if (weighted) matrix.note += matrix.rounding.note("weight");
+  ImportedEdges edges(weighted, options.drop_self_loops);
   for (const auto& [row, col, value] : matrix.entries) edges.append(row, col, {.weight = value});
   return edges;
 }

@@ -195,7 +195,7 @@ void EdgeTable::read_ends(NodeTypes& types) {
                    source.fail(line, "\"{}\" in {}, expected a weight, finite and within float32{}",
                                excerpt(field[3]), column_text(columns_.weight, rows_.names()),
                                rows_.head().decimal_hint(field[3]));
-                 rounded_weights_ += weight && is_rounded(field[3], *weight);
+                 if (weight) rounding_.add(field[3], *weight);
                  weights_.push_back(weight.value_or(1.0f));
                }
              });
@@ -267,7 +267,7 @@ std::string EdgeTable::note() const {
         "; without a table of nodes: {}{}", detail::listed(bare_, 5),
         table_.type.src.empty() && !typed ? " (the type of edges, SOURCE:NAME:TARGET, says which)" : "");
   if (columns_.weight >= 0) note += "; weights from " + name(columns_.weight);
-  note += rounding_note(rounded_weights_, "weight");
+  note += rounding_.note("weight");
   if (dropped_ > 0)
     note += fmt::format("; {} line{} without an id dropped", dropped_, dropped_ == 1 ? "" : "s");
   if (!table_.undirected && directions_.all_undirected())

@@ -2,6 +2,7 @@
 
 #include <adjoint/data/import/edge_list.h>
 #include <adjoint/data/import/growing_rows.h>
+#include <adjoint/data/import/rounding.h>
 
 #include <limits>
 
@@ -58,6 +59,7 @@ struct MatrixMarket {
   ImportedEdges edges;
   int64_t nodes = 0;
   bool symmetric = false;
+  Rounding rounding = {};  ///< of values
 };
 bool is_matrix_market(std::string_view first_line);  ///< whether it is the format's banner, in any case
 /// Reads it as import_edge_list() does. Of the options only `columns.weight` and `drop_self_loops` count.

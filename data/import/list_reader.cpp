@@ -1,8 +1,8 @@
 #include <adjoint/core/text.h>
-#include <adjoint/data/import/detail/column_contents.h>
 #include <adjoint/data/import/detail/list_reader.h>
 #include <adjoint/data/import/detail/listed_ids.h>
 #include <adjoint/data/import/node_columns.h>
+#include <adjoint/data/import/rounding.h>
 
 #include <algorithm>
 #include <cmath>
@@ -61,7 +61,7 @@ class ListReader {
           head_.format.first_line, excerpt(head_.row));
     if (dropped_ > 0)
       note += fmt::format("; {} line{} without an id dropped", dropped_, dropped_ == 1 ? "" : "s");
-    note += rounding_note(rounded_weights_, "weight") + rounding_note(rounded_targets_, "target");
+    note += weight_rounding_.note("weight") + target_rounding_.note("target");
     if (!options_.undirected && says_undirected())
       note += "; the file calls its edges undirected (--undirected adds the reverses)";
     return note;
@@ -76,7 +76,8 @@ class ListReader {
     std::vector<std::string_view> labels;
     std::vector<std::unique_ptr<std::string>> copies;
     EdgeDirections directions;
-    int64_t last_line = 0, comments = 0, dropped = 0, rounded_weights = 0, rounded_targets = 0;
+    int64_t last_line = 0, comments = 0, dropped = 0;
+    Rounding weight_rounding, target_rounding;
   };
 
   bool named() const { return ids_.kind() == NodeIds::Kind::names; }
@@ -171,7 +172,7 @@ class ListReader {
                 complete = set_id(field, line, column, column == target ? 1 : 0, ends) && complete;
               } else if (column == weights && complete) {
                 weight = weight_in(field.field(), line);
-                ends.rounded_weights += is_rounded(field.field(), weight);
+                ends.weight_rounding.add(field.field(), weight);
               } else if (column == columns_.label) {
                 set_label(field, line, label, number, ends);
               } else if (column == columns_.direction) {
@@ -209,7 +210,7 @@ class ListReader {
       return;
     }
     target = target_in(label, line);
-    ends.rounded_targets += !std::isnan(target) && is_rounded(label, target);
+    ends.target_rounding.add(label, target);
   }
 
   float target_in(std::string_view label, int64_t line) const {
@@ -234,8 +235,8 @@ class ListReader {
     const size_t edges = (ends.ids.size() + ends.names.size()) / 2;
     comments_ += ends.comments;
     dropped_ += ends.dropped;
-    rounded_weights_ += ends.rounded_weights;
-    rounded_targets_ += ends.rounded_targets;
+    weight_rounding_.merge(ends.weight_rounding);
+    target_rounding_.merge(ends.target_rounding);
     directions_.add(ends.directions);
     rows_ += static_cast<int64_t>(edges) + ends.dropped;
     if (edges_.size() + static_cast<int64_t>(edges) > ImportedEdges::kMost)
@@ -358,7 +359,7 @@ class ListReader {
   const Task task_;
   ImportedEdges edges_;
   int64_t comments_ = 0, dropped_ = 0, rows_ = 0;
-  int64_t rounded_weights_ = 0, rounded_targets_ = 0;
+  Rounding weight_rounding_, target_rounding_;
   EdgeDirections directions_;
   bool doubtful_;
   bool first_is_alone_ = false;  // the first line is an edge whose ids occur in no other line

@@ -1,3 +1,4 @@
+#include <adjoint/core/convert.h>
 #include <adjoint/core/file.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/names.h>
@@ -45,6 +46,26 @@ Candidate chosen(const std::string& path, const std::vector<Candidate>& all, con
   return square[0];
 }
 
+/// As float32.
+Tensor rounded(const Tensor& values, EdgeMatrix& matrix) {
+  Tensor result = values.to(DType::f32);
+  dispatch_all(values.dtype(), [&]<class T>() {
+    if constexpr (!std::is_same_v<T, bfloat16>)
+      for (int64_t k = 0; k < values.numel(); ++k)
+        matrix.rounding.add_value(values.data<T>()[k], result.data<float>()[k]);
+  });
+  return result;
+}
+
+/// An array of numbers as float32.
+Tensor numbers_in(const NpzReader& z, const std::string& name, const std::vector<int64_t>& shape,
+                  EdgeMatrix& matrix) {
+  Tensor values = z.tensor(name, DType::f32, shape);
+  if (const auto rounding = z.rounding().find(name); rounding != z.rounding().end())
+    matrix.rounding = rounding->second;
+  return values;
+}
+
 void add_dense(EdgeMatrix& matrix, const Tensor& values, bool transposed) {
   const float* x = values.data<float>();
   const int64_t nodes = values.size(0);
@@ -84,6 +105,7 @@ void read_npy(const std::string& path, EdgeMatrix& matrix) {
       target.take(piece.data(), bytes);
       left -= bytes;
     }
+    matrix.rounding = target.rounding();
     add_dense(matrix, values, false);
     matrix.ids.reserve_numbers(values.size(0));
   } catch (const DataError& error) {
@@ -110,7 +132,7 @@ void read_sparse_npz(const NpzReader& z, EdgeMatrix& matrix) {
     z.fail("format", "\"{}\", expected coo, csr or csc (scipy.sparse.save_npz(FILE, matrix.tocsr()))",
            excerpt(format));
   }
-  const Tensor values = z.tensor("data", DType::f32, {row.numel()});
+  const Tensor values = numbers_in(z, "data", {row.numel()}, matrix);
   for (int64_t k = 0; k < values.numel(); ++k)
     matrix.add(row.data<int32_t>()[k], col.data<int32_t>()[k], values.data<float>()[k]);
   matrix.ids.reserve_numbers(rows);
@@ -126,7 +148,7 @@ void read_npz(const std::string& path, const std::string& variable, EdgeMatrix& 
     if (const std::vector<int64_t>& shape = z.shape(name); shape.size() == 2)
       all.push_back({name, shape[0], shape[1]});
   const Candidate one = chosen(path, all, variable);
-  add_dense(matrix, z.tensor(one.name, DType::f32, {one.rows, one.rows}), false);
+  add_dense(matrix, numbers_in(z, one.name, {one.rows, one.rows}, matrix), false);
   matrix.ids.reserve_numbers(one.rows);
   matrix.note = "array " + excerpt(one.name);
 }
@@ -148,6 +170,7 @@ void read_mat(const std::string& path, const std::string& variable, EdgeMatrix& 
   const MatArray& array =
       *std::find_if(arrays.begin(), arrays.end(), [&](const MatArray& a) { return a.name == one.name; });
   const auto value = [&](size_t k) { return static_cast<float>(array.values[k]); };
+  for (size_t k = 0; k < array.values.size(); ++k) matrix.rounding.add_value(array.values[k], value(k));
   if (array.sparse) {
     add_columns(array.ir, array.jc, value, matrix);
   } else {
@@ -173,7 +196,7 @@ void read_mat73(const std::string& path, const std::string& variable, EdgeMatrix
   const Candidate one = chosen(path, all, variable);
   const std::initializer_list<DType> numbers{DType::u8, DType::i32, DType::i64, DType::f32, DType::f64};
   if (!file.is_group(one.name)) {
-    add_dense(matrix, file.tensor(one.name, numbers, {one.rows, one.rows}).to(DType::f32), true);
+    add_dense(matrix, rounded(file.tensor(one.name, numbers, {one.rows, one.rows}), matrix), true);
   } else {
     const auto integers = [&](const char* part) {
       return file.has(one.name + part)
@@ -182,7 +205,7 @@ void read_mat73(const std::string& path, const std::string& variable, EdgeMatrix
     };
     const std::vector<int64_t> ir = integers("/ir"), jc = integers("/jc");
     Tensor data = Tensor::empty({0}, DType::f32);
-    if (file.has(one.name + "/data")) data = file.tensor(one.name + "/data", numbers, {-1}).to(DType::f32);
+    if (file.has(one.name + "/data")) data = rounded(file.tensor(one.name + "/data", numbers, {-1}), matrix);
     if (jc[0] != 0 || !std::is_sorted(jc.begin(), jc.end()) || jc.back() > std::ssize(ir) ||
         jc.back() > data.numel())
       file.fail(one.name + "/jc", "expected ascending numbers from 0 to the number of values");

@@ -15,6 +15,7 @@ namespace {
 struct Entries {
   std::vector<int32_t> ends;  // source and target of each
   std::vector<float> weights;
+  Rounding rounding;
   int64_t last_line = 0;
 };
 
@@ -82,6 +83,7 @@ MatrixMarket read_matrix_market(TextSource& source, const EdgeListOptions& optio
         if (!weight)
           source.fail(number, "\"{}\", expected a finite number within float32", excerpt(cursor.field()));
         entries.weights.push_back(*weight);
+        entries.rounding.add(cursor.field(), *weight);
       }
     }
     if (column != columns) source.fail(number, "{} fields, expected {}", column, columns);
@@ -94,6 +96,7 @@ MatrixMarket read_matrix_market(TextSource& source, const EdgeListOptions& optio
     const size_t n = entries.ends.size() / 2;
     count += static_cast<int64_t>(n);
     last_line = std::max(last_line, entries.last_line);
+    matrix.rounding.merge(entries.rounding);
     if (count > size[2]) source.fail(last_line, "more entries than the {} of the size line", size[2]);
     for (size_t k = 0; k < n; ++k)
       matrix.edges.append(entries.ends[2 * k], entries.ends[2 * k + 1],

@@ -15,6 +15,7 @@ struct MatrixRows {
   std::vector<std::string> first;
   std::vector<int64_t> lines;
   std::vector<EdgeMatrix::Entry> entries;
+  Rounding rounding, first_rounding;  // of the first fields
 };
 
 class MatrixTable {
@@ -33,9 +34,12 @@ class MatrixTable {
   EdgeMatrix read() {
     EdgeMatrix matrix;
     std::vector<int64_t> lines;
+    Rounding first_rounding;
     source_.for_blocks([this](const TextBlock& block) { return parse(block); },
                        [&](MatrixRows part) {
                          const int64_t before = std::ssize(names_);
+                         matrix.rounding.merge(part.rounding);
+                         first_rounding.merge(part.first_rounding);
                          for (const auto& [row, column, value] : part.entries)
                            matrix.add(before + row, column, value);
                          std::move(part.first.begin(), part.first.end(), std::back_inserter(names_));
@@ -47,6 +51,7 @@ class MatrixTable {
           0, "{} rows of {} columns, expected as many rows as columns, beside names{}", nodes, columns_,
           !head_.has_header() && nodes == columns_ + 1 ? " (--header yes: the first line has names)" : "");
     named_rows_ = nodes + 1 == columns_;
+    if (!named_rows_) matrix.rounding.merge(first_rounding);
     set_names(matrix, lines);
     matrix.note = head_.str(0) + (named_rows_          ? "; names from the first column"
                                   : head_.has_header() ? ""
@@ -90,6 +95,7 @@ class MatrixTable {
               if (column == 0) part.first.emplace_back(field.field());
               const std::optional<float> value = head_.number_in(field.field());
               if (!value && column > 0) fail_number(field.field(), line, column);
+              if (value) (column == 0 ? part.first_rounding : part.rounding).add(field.field(), *value);
               if (value && *value != 0.0f)
                 part.entries.push_back({row, static_cast<int32_t>(column), *value});
             }
@@ -188,6 +194,7 @@ EdgeMatrix read_market_array(TextSource& source) {
       if (!value || col == nodes)
         source.fail(source.line_number(), "\"{}\", expected {}", excerpt(field.field()),
                     value ? "no more values than the size line says" : "a finite number within float32");
+      matrix.rounding.add(field.field(), *value);
       if (*value != 0.0f) matrix.add(row, col, *value);
       if (*value != 0.0f && symmetric && row != col) matrix.add(col, row, *value);
       if (++row == nodes) row = symmetric ? ++col : (++col, 0);

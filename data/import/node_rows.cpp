@@ -1,6 +1,6 @@
 #include <adjoint/core/text.h>
-#include <adjoint/data/import/detail/column_contents.h>
 #include <adjoint/data/import/detail/node_rows.h>
+#include <adjoint/data/import/rounding.h>
 
 #include <algorithm>
 #include <cmath>
@@ -146,18 +146,19 @@ NumberRows read_targets(NodeRows& rows, int64_t nodes, bool binary) {
   Tensor all = Tensor::full({nodes, columns}, kNaN);
   float* const target = all.mutable_data<float>();
   struct Block : RowBlock {
-    int64_t rounded = 0;
+    Rounding rounding;
   };
   const auto number = [&](std::string_view field, int64_t line, size_t slot, Block& part) {
     const std::optional<float> value = rows.head().number_in(field);
-    if (value) part.rounded += is_rounded(field, *value);
+    if (value) part.rounding.add(field, *value);
     if (value && (!binary || *value == 0.0f || *value == 1.0f)) return *value;
     if (is_missing(field)) return kNaN;
     source.fail(line, "\"{}\" in {}, expected {}{}", excerpt(field),
                 column_text(rows.slots()[slot], rows.names()),
                 binary ? "0 or 1" : "a finite number within float32", rows.head().decimal_hint(field));
   };
-  int64_t comments = 0, gaps = 0, rounded = 0;
+  int64_t comments = 0, gaps = 0;
+  Rounding rounding;
   const auto [count, last_line] = rows.read_rows(
       source,
       [&](const TextBlock& block) {
@@ -174,13 +175,13 @@ NumberRows read_targets(NodeRows& rows, int64_t nodes, bool binary) {
       },
       [&](const Block& part) {
         comments += part.comments;
-        rounded += part.rounded;
+        rounding.merge(part.rounding);
         gaps += std::count_if(part.values.begin(), part.values.end(), [](float v) { return std::isnan(v); });
       });
   if (rows.by_row() && count != nodes) source.fail(last_line, "{}", rows.shortage(count));
   std::string note = rows.note(comments);
   if (gaps > 0) note += fmt::format("; {} field{} taken as no label", gaps, gaps == 1 ? "" : "s");
-  note += rounding_note(rounded, "target");
+  note += rounding.note("target");
   return {all, note};
 }
 

@@ -294,15 +294,6 @@ void dispatch(const NpyHeader& header, F&& f) {
   return dispatch_width<Bool, Half, float, double>(width, f);  // a boolean has one byte, no float has
 }
 
-/// Whether float32 does not hold a whole number.
-template <class S>
-bool is_rounded(S value, float number) {
-  if (std::abs(number) < 0x1p24f || !std::isfinite(number)) return false;
-  if constexpr (std::is_floating_point_v<S>)
-    return value == std::floor(value) && static_cast<S>(number) != value;
-  return static_cast<long double>(number) != static_cast<long double>(value);
-}
-
 std::string expected_text(DType as) {
   if (as == DType::u8) return "integers from 0 to 255";
   if (is_floating(as)) return fmt::format("numbers within {}", name_of(as));
@@ -343,7 +334,7 @@ void NpyValues::take(const char* data, size_t bytes) {
         data_fail("{} at {}, expected {}", number_text(value), detail::place_text(header_.shape, place),
                   std::is_same_v<S, Bool> ? "bools, 0 or 1" : expected_text(target_.dtype()));
       if constexpr (std::is_same_v<T, float> && sizeof(S) >= 4 && std::is_arithmetic_v<S>)
-        rounded_ += is_rounded(value, target[place]);
+        rounding_.add_value(value, target[place]);
     }
   };
   dispatch_all(target_.dtype(), [&]<class T>() {

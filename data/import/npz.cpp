@@ -207,7 +207,7 @@ struct NpzReader::Impl {
   NpzArchive archive;
   std::map<std::string, Array, std::less<>> arrays;  // those whose header was read
   uint64_t unpacked = 0;                             // bytes of values requested so far
-  std::map<std::string, int64_t> rounded;            // whole numbers that float32 does not hold
+  std::map<std::string, Rounding> rounding;
 
   explicit Impl(NpzArchive&& opened) : archive(std::move(opened)) {}
 
@@ -294,7 +294,7 @@ std::vector<std::string> NpzReader::names() const {
   return names;
 }
 
-const std::map<std::string, int64_t>& NpzReader::rounded() const { return impl_->rounded; }
+const std::map<std::string, Rounding>& NpzReader::rounding() const { return impl_->rounding; }
 
 bool NpzReader::has(std::string_view name) const { return impl_->archive.entries().contains(name); }
 
@@ -359,7 +359,7 @@ Tensor NpzReader::tensor(std::string_view name, DType as, const std::vector<int6
       impl_->archive.fail_with(name, error.what());
     }
   });
-  if (values.rounded() > 0) impl_->rounded[std::string(name)] = values.rounded();
+  if (values.rounding().count > 0) impl_->rounding[std::string(name)] = values.rounding();
   return result;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/core/tensor.h>
+#include <adjoint/data/import/rounding.h>
 
 #include <map>
 #include <memory>
@@ -52,8 +53,8 @@ class NpzReader {
   /// and float64 from any numbers; finite values must stay finite in float32. Throws naming the first element
   /// that does not fit.
   Tensor tensor(std::string_view name, DType as, const std::vector<int64_t>& shape) const;
-  /// Whole numbers that the calls of tensor() rounded to float32, by array.
-  const std::map<std::string, int64_t>& rounded() const;
+  /// What the calls of tensor() rounded to float32, by array; others are not in it.
+  const std::map<std::string, Rounding>& rounding() const;
   /// A single integer.
   int64_t integer(std::string_view name) const;
   /// A single string, of bytes or characters.

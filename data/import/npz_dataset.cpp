@@ -187,9 +187,8 @@ Dataset import_npz(const std::string& path, std::vector<std::string>* notes) {
   const NpzReader z = NpzReader::open(path);
   Dataset data = npz::read(z, path);
   if (notes == nullptr) return data;
-  for (const auto& [name, count] : z.rounded())
-    notes->push_back(fmt::format("{}: {}: {} number{} rounded to float32", excerpt(path), excerpt(name),
-                                 count, count == 1 ? " is" : "s are"));
+  for (const auto& [name, rounding] : z.rounding())
+    notes->push_back(fmt::format("{}: {}: {}", excerpt(path), excerpt(name), rounding.text("number")));
   if (data.task != Task::node_class) return data;
   std::vector<bool> has_nodes(static_cast<size_t>(data.classes));
   for (const int32_t label : data.y.to_vector<int32_t>())

@@ -230,10 +230,12 @@ TEST_CASE_FIXTURE(EdgeFiles, "labels -1 and 1, and numbers of many values, are n
 TEST_CASE_FIXTURE(EdgeFiles, "targets and weights that float32 does not hold are noted") {
   EdgeListOptions o = with_labels("0,1600000001\n1,1600000000\n2,16777217\n");
   o.node_files.task = Task::node_regression;
-  CHECK(says(import("0,1\n1,2\n2,0\n", o).notes, "…labels: …; 2 targets are rounded to float32\n"));
+  CHECK(says(import("0,1\n1,2\n2,0\n", o).notes,
+             "…labels: …; 2 targets are rounded to float32, by 1 at most\n"));
   o = {.columns = {.label = "t"}, .edge_task = Task::edge_regression};
-  CHECK(says(import("source,target,weight,t\na,b,16777217,1\nb,c,16777216,16777219\n", o).notes,
-             "…; 1 weight is rounded to float32; 1 target is rounded to float32\n…"));
+  CHECK(says(
+      import("source,target,weight,t\na,b,16777217,1\nb,c,16777216,16777219\n", o).notes,
+      "…; 1 weight is rounded to float32, by 1 at most; 1 target is rounded to float32, by 1 at most\n…"));
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "labels that are whole numbers of any size are told apart, and sorted") {

@@ -218,6 +218,33 @@ refused("m.csv", "--layout", "matrix", "--source", "1", "--target", "2", status=
 refused("m.csv", "--layout", "matrix", "--ids", "names", status=2, says="--ids: conflicts")
 refused("m.csv", "--variable", "A", status=2, says="--variable: requires")
 refused("m.csv", "--layout", "matrix", "--variable", "A", says="expected no --variable")
+# Whole numbers that float32 does not hold are counted, once, with the largest difference; fractions are not.
+large = np.zeros((4, 4), np.int64)
+large[0, 1], large[1, 2], large[2, 3], large[3, 0], large[0, 2] = 2**24, 2**24 + 1, 2**30 + 40, 7, 2**25 + 1
+loss = "; 3 weights are rounded to float32, by 40 at most\n"
+wide = large.astype(np.float64)
+wide[1, 0] = 0.1
+for kind in ("dense", "real"):
+    a = large if kind == "dense" else wide
+    np.save("w.npy", a)
+    np.savez("w.npz", A=a)
+    scipy.sparse.save_npz("s.npz", scipy.sparse.csr_matrix(a))
+    scipy.io.savemat("w.mat", {"A": wide})
+    scipy.io.savemat("s.mat", {"A": scipy.sparse.csc_matrix(wide)})
+    with h5py.File("w73.mat", "w", userblock_size=512) as f:
+        f["A"] = a.T
+    with open("w73.mat", "r+b") as f:
+        f.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
+    scipy.io.mmwrite("w.mtx", scipy.sparse.coo_matrix(a))
+    scipy.io.mmwrite("a.mtx", a)
+    text = "\n".join(",".join(repr(v.item()) if v % 1 else str(int(v)) for v in row) for row in a) + "\n"
+    pathlib.Path("w.csv").write_text(text)
+    pathlib.Path("named.csv").write_text("".join(f"{2**24 + 1 + k},{line}\n" for k, line in enumerate(text.splitlines())))
+    for path in ("w.npy", "w.npz", "s.npz", "w.mat", "s.mat", "w73.mat", "w.mtx", "a.mtx", "w.csv", "named.csv"):
+        note = matrix(path)
+        assert note.count(loss) == 1 and note.count("rounded") == 1, (path, note)
+        assert "rounded" not in matrix(path, "--weight", "none"), path
+assert run("w.mtx", "o.h5").count(loss) == 1 and "rounded" not in run("w.mtx", "o.h5", "--weight", "none")
 for _ in range(300):  # damaged files are refused, or are other matrices
     path = ("m.npy", "m.npz", "m.mat", "m.mtx")[_ % 4]
     {"m.npy": lambda: np.save("m.npy", bits), "m.npz": lambda: scipy.sparse.save_npz("m.npz", scipy.sparse.csr_matrix(weights)),

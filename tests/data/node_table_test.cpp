@@ -289,11 +289,11 @@ TEST_CASE_FIXTURE(EdgeFiles, "types of columns: numbers, booleans, categories an
   CHECK(features(zip) == F{0, 1, 1, 1, 0, 1, 0, 1, 1});
   CHECK(says(zip.notes, "…; zip: category of 2; constant: x\n"));
   // What numbers lose is said.
-  CHECK(
-      says(import(kRing, with_table(*this, "id,zip,seen,x\nann,01001,16777217,1\nbob,2139,5,2\ncid,0,6,3\n"))
-               .notes,
-           "…; zip: numbers, 1 begin with a zero, as codes do (--types COLUMN=category or hash keeps it); "
-           "seen: numbers, 1 are rounded to float32\n"));
+  CHECK(says(
+      import(kRing, with_table(*this, "id,zip,seen,x\nann,01001,16777217,1\nbob,2139,5,2\ncid,0,6,3\n"))
+          .notes,
+      "…; zip: numbers, 1 begin with a zero, as codes do (--types COLUMN=category or hash keeps it); seen: "
+      "numbers, 1 number is rounded to float32, by 1 at most\n"));
   o = with_table(*this, "id,ok\nann,true\nbob,false\ncid,true\n");
   o.node_files.types = {{"ok", ColumnType::number}};
   CHECK(refused(kRing, o) ==

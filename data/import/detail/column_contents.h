@@ -2,9 +2,9 @@
 
 #include <adjoint/data/feature_encoder.h>
 #include <adjoint/data/import/fields.h>
+#include <adjoint/data/import/rounding.h>
 
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -13,14 +13,6 @@
 #include <vector>
 
 namespace adj {
-
-/// Whether the field is a whole number that `number`, read from it, does not hold.
-bool is_exact_beyond(std::string_view field, float number);
-inline bool is_rounded(std::string_view field, float number) {
-  return std::abs(number) >= 0x1p24f && is_exact_beyond(field, number);
-}
-/// "; 3 targets are rounded to float32", for a note; or nothing.
-std::string rounding_note(int64_t rounded, std::string_view noun);
 
 /// What is in a column besides numbers: determines its type.
 class ColumnContents {
@@ -34,7 +26,7 @@ class ColumnContents {
   void add_text(std::string_view field, int64_t line);
   void add_number(std::string_view field, float number) {
     codes_ += field[0] == '0' && is_code(field);
-    rounded_ += is_rounded(field, number);
+    rounding_.add(field, number);
   }
   void add_gap(int64_t line) {
     if (gaps_++ == 0) gap_line_ = line;
@@ -79,7 +71,8 @@ class ColumnContents {
   std::optional<ColumnType> wanted_;
   std::optional<Decimal> decimal_;
   int64_t texts_ = 0, booleans_ = 0, vectors_ = 0, dates_ = 0, ambiguous_dates_ = 0, gaps_ = 0;
-  int64_t codes_ = 0, rounded_ = 0;  // of numbers
+  int64_t codes_ = 0;  // of numbers
+  Rounding rounding_;
   int64_t commas_ = 0;               // texts that may be numbers with a decimal comma
   int64_t line_ = 0, gap_line_ = 0;  // of the first of them
   std::string first_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/data/import/imported_edges.h>
+#include <adjoint/data/import/rounding.h>
 #include <adjoint/data/import/text_source.h>
 
 #include <string>
@@ -17,7 +18,8 @@ struct EdgeMatrix {
   };
   NodeIds ids{NodeIds::Kind::numbers};
   std::vector<Entry> entries = {};
-  bool lists = false;     ///< of neighbours: no weights; a pair that is listed twice is one
+  Rounding rounding = {};  ///< of the values
+  bool lists = false;      ///< of neighbours: no weights; a pair that is listed twice is one
   std::string note = {};  ///< on the format, for a summary: "separated by a comma; names from the first line"
 
   void add(int64_t row, int64_t col, float value) {

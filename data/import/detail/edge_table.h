@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/data/import/detail/node_type.h>
+#include <adjoint/data/import/rounding.h>
 
 #include <string>
 #include <vector>
@@ -72,7 +73,8 @@ class EdgeTable {
   std::vector<EdgeType> kinds_;    // by the columns of relations and of types of the ends
   bool doubtful_[2] = {};          // an end's type is the table's, though its column is called otherwise
   std::vector<std::string> bare_;  // types of nodes without a table, beside tables
-  int64_t dropped_ = 0, rounded_weights_ = 0;
+  int64_t dropped_ = 0;
+  Rounding rounding_;  // of weights
   EdgeDirections directions_;
 };
 

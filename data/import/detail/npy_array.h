@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/core/tensor.h>
+#include <adjoint/data/import/rounding.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -54,7 +55,7 @@ class NpyValues {
   /// Converts the next `bytes`, a multiple of the element size. Throws DataError for an element that does not
   /// fit the tensor's dtype: "300 at row 3, column 1, expected integers from 0 to 255".
   void take(const char* data, size_t bytes);
-  int64_t rounded() const { return rounded_; }  ///< whole numbers that float32 does not hold
+  const Rounding& rounding() const { return rounding_; }  ///< of a float32 tensor
 
  private:
   /// Row-major positions of elements that come in Fortran order.
@@ -72,7 +73,8 @@ class NpyValues {
   Tensor& target_;
   Places places_;
   bool transposed_;
-  int64_t position_ = 0, rounded_ = 0;
+  int64_t position_ = 0;
+  Rounding rounding_;
 };
 
 /// A string element without zero padding. Throws DataError for non-ASCII characters in unicode.
