@@ -3,6 +3,8 @@
 #include <adjoint/data/import/detail/item_names.h>
 #include <adjoint/data/import/edge_columns.h>
 
+#include <algorithm>
+
 namespace adj {
 
 namespace {
@@ -14,22 +16,42 @@ TextFormat readable(TextFormat text, const std::string& path) {
   return text;
 }
 
-/// The columns of source and target. Sets whether the first line is a header.
+constexpr const char* kEndNames =
+    "source and target, src and dst, from and to, head and tail, sender and receiver, or other names that "
+    "edge lists know";
+
+/// Of a header whose names say nothing: the two columns that have nodes in the row below.
+EdgeColumns node_pair_columns(const TableHead& head, const ItemNames& names, EdgeColumns named,
+                              const std::string& place) {
+  std::vector<int64_t> nodes;
+  for (size_t k = 0; k < head.second.size(); ++k)
+    if (names.find(head.second[k]) >= 0) nodes.push_back(static_cast<int64_t>(k));
+  const auto is_node = [&](int64_t column) { return std::ranges::find(nodes, column) != nodes.end(); };
+  if (named.rule != EdgeColumns::Rule::none && is_node(named.source) && is_node(named.target)) return named;
+  if (nodes.size() != 2)
+    data_fail("{}: \"{}\", {} columns with nodes below, expected two, or a header with {}", place,
+              excerpt(head.row), nodes.size(), kEndNames);
+  named.source = nodes[0];
+  named.target = nodes[1];
+  return named;
+}
+
+/// The columns of source and target. Sets whether the first line is a header: it names no node, and has names
+/// of ends or of ids, or words above numbers.
 EdgeColumns pair_columns(const std::string& path, const ItemNames& names, TableHead& head) {
   const std::string place = head.place(path);
   if (head.columns() < 2) data_fail("{}: one column, expected the two nodes of a pair", place);
   const EdgeColumns named = edge_columns(head.first, {}, place);
-  const auto is_node = [&](int64_t column) {
-    return names.find(head.first[static_cast<size_t>(column)]) >= 0;
-  };
-  if (head.is_table ||
-      (named.rule == EdgeColumns::Rule::known && !(is_node(named.source) && is_node(named.target))))
-    head.format.header_line = head.format.first_line;
-  if (head.has_header() && named.rule != EdgeColumns::Rule::none) return named;
-  const EdgeColumns first = edge_columns(head.columns(), {}, place);
-  if (head.is_table || first.rule == EdgeColumns::Rule::none)
-    data_fail("{}: {} columns, expected two, or a header with source and target", place, head.columns());
-  return first;
+  const auto is_node = [&](const std::string& field) { return names.find(field) >= 0; };
+  const auto is_node_in = [&](int64_t column) { return is_node(head.first[static_cast<size_t>(column)]); };
+  const bool known = named.rule == EdgeColumns::Rule::known;
+  const bool header = head.is_table || (known && !(is_node_in(named.source) && is_node_in(named.target)));
+  const bool other_words = !header && head.may_be_header() && std::ranges::none_of(head.first, is_node) &&
+                           (head.numbers_under_words() || std::ranges::any_of(head.first, is_common_name));
+  if (header || other_words) head.format.header_line = head.format.first_line;
+  if (header && named.rule != EdgeColumns::Rule::none) return named;
+  if (header || other_words) return node_pair_columns(head, names, named, place);
+  return edge_columns(head.columns(), {}, place);
 }
 
 }  // namespace
@@ -55,9 +77,9 @@ EdgeIndex read_pairs(const std::string& path, const Dataset& data, const std::st
       const int32_t row = names.find(field.field());
       if (row < 0)
         source.fail(line, "{}{}", names.unknown(field.field()),
-                    line == head.format.first_line ? "; if this line is a header, expected source and "
-                                                     "target, or other names that edge lists know"
-                                                   : "");
+                    line == head.format.first_line
+                        ? fmt::format("; if this line is a header, expected {}", kEndNames)
+                        : "");
       pair[column == columns.target ? 1 : 0] = row;
     }
     if (column != head.columns())

@@ -13,7 +13,9 @@ namespace adj {
 
 /// The pairs of a table, as rows of `data`: one pair per line of a text as for edge lists (import_edge_list).
 /// A first line that names no node is a header if its names say which columns are source and target
-/// (edge_columns.h); without one these are the first two. Other columns are passed over. Pairs may repeat, be
+/// (edge_columns.h), are of ids, or stand above numbers; then source and target are by names, else the two
+/// columns with nodes in the second line. Without a header they are the first two. Other columns are passed
+/// over. Pairs may repeat, be
 /// edges, or join a node with itself.
 ///
 /// `notes`: a line on the format. Throws DataError naming file and line: an unknown node, another number of

@@ -103,10 +103,27 @@ write("numbers.txt", "3 0\n9 9\n")
 run("predict plain.h5 --checkpoint dot.h5 --quiet --pairs numbers.txt --out p.csv")
 assert [(row["source"], row["target"]) for row in rows("p.csv")] == [("3", "0"), ("9", "9")]
 
+# Other words above ids: the columns are those by known names, else those with nodes below.
+write("odd.csv", f'score,"who",whom\n0.5,"{names[3]}",{names[0]}\n0.25,{names[9]},{names[9]}\n')
+run(*base, "--pairs", "odd.csv", "--out", "p.csv")
+assert [(row["source"], row["target"]) for row in rows("p.csv")] == [(names[3], names[0]), (names[9], names[9])]
+for text in ("when,who,whom\n99999,3,0\n99998,9,9\n", "buyer,friend\n3,0\n9,9\n", ",who,whom\n0,3,0\n1,9,9\n",
+             "who,score,whom\n3,0.5,0\n9,0.1,9\n", "target,likes,source\n0,x,3\n9,y,9\n"):
+    write("odd.csv", text)
+    run("predict", "plain.h5", "--checkpoint", "dot.h5", "--quiet", "--pairs", "odd.csv", "--out", "p.csv")
+    assert [(row["source"], row["target"]) for row in rows("p.csv")] == [("3", "0"), ("9", "9")], text
+write("odd.csv", "a,b,c\n3,0,1\n")
+err = run("predict", "plain.h5", "--checkpoint", "dot.h5", "--quiet", "--pairs", "odd.csv", "--out", "x.csv", status=1)
+assert 'odd.csv:1: "a,b,c", 3 columns with nodes below, expected two, or a header with source and target, src and dst' in err, err
+# How they are written, as everywhere.
+write("odd.csv", "target;source;gain\n0;3;0,5\n9;9;1,5\n")
+run("predict", "plain.h5", "--checkpoint", "dot.h5", "--quiet", "--pairs", "odd.csv", "--decimal", "comma", "--out", "p.csv")
+assert [(row["source"], row["target"]) for row in rows("p.csv")] == [("3", "0"), ("9", "9")]
+
 # Refusals: file and line, and the option that helps.
 for text, said in ((f"source,target\n{names[1]},{names[2]}\n{names[1]},nobody\n", 'bad.csv:3: "nobody" is no node'),
                    (f"who,whom\n{names[1]},{names[2]}\n", 'bad.csv:1: "who" is no node'),
-                   (f"user1,user2\n{names[1]},{names[2]}\n", "if this line is a header, expected source and target"),
+                   (f"user1,user2\n{names[1]},{names[2]}\n", "if this line is a header, expected source and target, src and dst, from"),
                    ("", "bad.csv: no pairs"), ("source,target\n", "no pairs after the header"),
                    (f"{names[1]}\n", "bad.csv:1: one column"),
                    (f"{names[1]},{names[2]}\n{names[1]},{names[2]},3\n", "bad.csv:2: 3 fields, expected 2")):
