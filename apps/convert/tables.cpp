@@ -4,6 +4,7 @@
 #include <adjoint/data/import/typed_tables.h>
 
 #include <algorithm>
+#include <cctype>
 #include <memory>
 
 #include <fmt/ranges.h>
@@ -22,8 +23,6 @@ struct EntryOption {
 
 struct Arguments {
   Words nodes, edges;
-  TextOptions text;
-  Header header = Header::find_out;
   std::string like, graphs;
   std::vector<EntryOption> entries = {
       {"id", "COLUMN", "nodes: column of ids (default: by name, as node_id, id or user_id, else the first)"},
@@ -53,6 +52,16 @@ struct Arguments {
       {"undirected", "true",
        "edges: add the reverse of each edge; between nodes of two types as edges rev_NAME"},
       {"coalesce", "true", "edges: merge equal edges of a type, adding their weights"}};
+  /// How tables are written, of one type or of all.
+  std::vector<EntryOption> texts = {
+      {"separator", "TEXT",
+       "what is between two fields, in a table or in all: any text as :: or |, \\t for a tab, ' ' for any "
+       "blanks (default: the first of tab, semicolon and comma that is in the first line, else blanks)"},
+      {"decimal", "MARK", "decimal mark of numbers: point or comma (default: point)"},
+      {"encoding", "NAME", "latin1, cp1252 or another name that iconv knows (default: UTF-8)"},
+      {"comment", "PREFIX",
+       "skip lines with this prefix; '': skip none (default: # or %, before the first row)"},
+      {"header", "NAME", "whether tables have headers: auto, yes or no (default: auto)"}};
   std::shared_ptr<const SplitOptions> splits;
 };
 
@@ -110,6 +119,53 @@ void set_option(const EntryOption& option, const std::string& word, TableFiles& 
   if (known.empty()) usage_fail("--{}: requires a table of nodes (--nodes)", option.name);
   usage_fail("--{} {}: which table, expected TYPE={} with a type of {}", option.name, excerpt(word),
              option.placeholder, fmt::join(known, ", "));
+}
+
+/// Sets how a table is written.
+void set_text(ItemColumns& table, const std::string& name, const std::string& value) {
+  if (name == "header") {
+    table.header = value_named<Header>(value);
+    if (!table.header) usage_fail("--header {}: expected auto, yes or no", excerpt(value));
+    return;
+  }
+  NodeTableFile alone;
+  alone.text = table.text;
+  try {
+    (void)set_entry(alone, name, {value}, "--" + name);
+  } catch (const DataError& error) {
+    throw UsageError(error.what());
+  }
+  table.text = alone.text;
+}
+
+/// The tables of a type, nodes before edges as in set_option().
+ItemColumns* table_of_type(const std::string& type, TableFiles& files) {
+  if (files.graphs && type == "graphs") return &*files.graphs;
+  for (NodeTableFile& table : files.nodes)
+    if (table.type == type) return &table;
+  for (EdgeTableFile& table : files.edges)
+    if (name_in(table) == type || text_of(table.type) == type) return &table;
+  return nullptr;
+}
+
+/// Sets how the table of a type is written, or, without one, all that do not say it.
+void set_text_option(const EntryOption& option, const std::string& word, TableFiles& files) {
+  const auto [type, value] = typed(word);
+  if (ItemColumns* table = table_of_type(type, files)) return set_text(*table, option.name, value);
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  if (!type.empty() && std::ranges::all_of(type, is_word)) {
+    Words known;
+    for (const NodeTableFile& table : files.nodes) known.push_back(table.type);
+    for (const EdgeTableFile& table : files.edges) known.push_back(name_in(table));
+    usage_fail("--{} {}: no table \"{}\", expected {} for all tables, or TYPE={} with a type of {}",
+               option.name, excerpt(word), excerpt(type), option.placeholder, option.placeholder,
+               fmt::join(known, ", "));
+  }
+  ItemColumns all;
+  all.text = files.text;
+  set_text(all, option.name, word);
+  files.text = all.text;
+  files.header = all.header.value_or(files.header);
 }
 
 TableFiles tables_in(const Arguments& arguments) {
@@ -236,14 +292,12 @@ std::variant<Dataset, TypedDataset> import_all(const std::string& input, Argumen
         usage_fail("--{}: expected in {}, which describes the tables", option.name, excerpt(input));
       set_option(option, word, files);
     }
-  if (described && (arguments.text.any() || arguments.header != Header::find_out))
-    usage_fail(
-        "--separator, --decimal, --encoding, --comment, --header: expected in {}, which describes the tables",
-        excerpt(input));
-  if (!described) {
-    files.text = arguments.text.format();
-    files.header = arguments.header;
-  }
+  for (const EntryOption& option : arguments.texts)
+    for (const std::string& word : option.words) {
+      if (described)
+        usage_fail("--{}: expected in {}, which describes the tables", option.name, excerpt(input));
+      set_text_option(option, word, files);
+    }
   files.split = arguments.splits->random();
   if (!arguments.like.empty()) set_like(arguments.like, files, notes);
   if (files.graphs || (!files.nodes.empty() && !files.nodes[0].graph.empty()))
@@ -270,18 +324,18 @@ Format tables_format(std::shared_ptr<const SplitOptions> splits) {
                   "table of edges; TYPE is a name or SOURCE:NAME:TARGET (default: types of nodes by names of "
                   "columns, columns of types or Neo4j groups; the file's name)"}},
                 {}};
-  for (EntryOption& option : arguments->entries)
+  const auto add_entry = [&](EntryOption& option) {
     format.options.push_back(
         {option.name, &option.words, fmt::format("[TYPE=]{}", option.placeholder), option.help});
+  };
+  for (EntryOption& option : arguments->entries) add_entry(option);
   format.options += OptionList{
       {"graphs", &arguments->graphs, "FILE",
        "for many graphs: table of their labels and splits; its type for the options above is graphs"},
       {"like", &arguments->like, "FILE",
        "a dataset or trained model: columns, categories and values for gaps of each type of nodes and of "
        "chosen attributes of edges as there"}};
-  format.options += arguments->text.list("of all tables (a description may say it for each)");
-  format.options.push_back(
-      {"header", &arguments->header, "NAME", "whether tables have headers: auto, yes or no"});
+  for (EntryOption& option : arguments->texts) add_entry(option);
   format.input_is_optional = true;
   format.draws_splits = true;
   format.import = [arguments](const std::string& input, Words& notes) {

@@ -400,7 +400,7 @@ def test_single_type():
     write("s.csv", "from|to|w\na|b|1,5\n")
     run("convert tables s.h5 --edges s.csv --separator | --decimal comma --weight w")
     holds("s.h5", {"edges/weight": [1.5]})
-    expect(run("convert tables x.h5 --edges s.csv --header maybe", status=2), "--header: expected auto or yes or no, got 'maybe'")
+    expect(run("convert tables x.h5 --edges s.csv --header maybe", status=2), "--header maybe: expected auto, yes or no")
     expect(run("convert tables folder/shop.yaml x.h5 --header yes", status=2),
            "expected in folder/shop.yaml, which describes the tables")
     base = sqlite3.connect("shop.db")
@@ -504,6 +504,27 @@ edges:
     run("convert tables movies.yaml movies.h5")
     holds("movies.h5", {"nodes/user/x": [[24, 0, 1], [53, 1, 0]], "nodes/film/x": [[0, 1, 1.5], [1, 0, 2.5]],
                         "edges/rates/dst": [1, 0], "edges/rates/weight": [3, 5]})
+    # The same options on the command line, for a table or for all.
+    words = ["--nodes", "user=u.user", "--nodes", "film=u.item", "--edges", "user:rates:film=u.data", "--source", "1", "--target",
+             "2", "--weight", "3", "--header", "no", "--types", "user=3=category", "--types", "film=2=category"]
+    run("convert", "tables", "words.h5", *words, "--separator", "|", "--separator", "rates=\\t", "--encoding", "film=latin1",
+        "--decimal", "film=comma")
+    with h5py.File("movies.h5") as f, h5py.File("words.h5") as g:
+        for place in ("nodes/user/x", "nodes/film/x", "edges/rates/src", "edges/rates/dst", "edges/rates/weight"):
+            assert f[place][:].tolist() == g[place][:].tolist(), place
+    write("heads.csv", "who=mass\nann=1,5\n")
+    write("links.csv", "ann\tbob\n")
+    words = ["--nodes", "p=heads.csv", "--edges", "l=links.csv"]
+    run("convert", "tables", "words.h5", *words, "--separator", "p==", "--header", "l=no", "--decimal", "comma", "--impute", "mean")
+    with h5py.File("words.h5") as f:
+        assert f["nodes/x"][:].tolist() == [[1.5], [1.5]] and names(f["nodes"], "name") == ["ann", "bob"]
+    for options, part in [(("--separator", "q=;"), '--separator q=;: no table "q", expected TEXT for all tables, or TYPE=TEXT with a '
+                           "type of p, l"), (("--decimal", "p=dot"), "--decimal dot: expected point"),
+                          (("--decimal", "p=dot"), "expected point, comma"),
+                          (("--encoding", "klingon"), 'iconv knows no "klingon"'), (("--header", "l=x"), "--header x: expected auto"),
+                          (("--separator", ""), "--separator: expected 1 to 15 bytes")]:
+        expect(run("convert", "tables", "x.h5", *words, *options, status=2), part)
+    expect(refused("x.h5", *words, "--separator", "p=,", "--decimal", "p=comma"), "heads.csv: separator: a comma, expected another")
     for entry, part in [("separator: ''", "separator: expected 1 to 15 bytes"), ("header: perhaps", "header perhaps: expected true"),
                         ("encoding: klingon", 'encoding: iconv knows no "klingon"'), ("decimal: dot", "decimal dot: expected point"),
                         ("separator: ',', decimal: comma", "u.data: separator: a comma, expected another one")]:
