@@ -137,11 +137,6 @@ void print_summary_of(const Report& r) {
   for (const std::string& extra : r.extras) line("other", printable(extra));
 }
 
-void print_histogram(const char* name, const Counts& degrees) {
-  fmt::print("{} (bar length: logarithm of the number of nodes)\n", name);
-  for (const std::string& text : histogram_lines(degrees)) fmt::print("{}\n", text);
-}
-
 double ratio(int64_t a, int64_t b) { return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0.0; }
 
 constexpr const char* kWindows =
@@ -178,13 +173,6 @@ std::string json_counts(const Counts& counts) {
   return fmt::format("{{{}}}", fmt::join(members, ", "));
 }
 
-std::string json_degrees(const Counts& degrees) {
-  std::vector<std::array<int64_t, 3>> bins;
-  for (const DegreeBin& bin : degree_bins(degrees)) bins.push_back({bin.least, bin.largest, bin.nodes});
-  return fmt::format(R"({{"min": {}, "max": {}, "mean": {:.6g}, "histogram": {}}})", least(degrees),
-                     largest(degrees), mean(degrees), bins);
-}
-
 std::string json_tiles(const std::vector<TileStatistics>& tiles) {
   std::vector<std::string> values;
   for (const TileStatistics& t : tiles) {
@@ -218,6 +206,18 @@ std::string json_labels(const Dataset& data, const LabelStatistics& l) {
 }
 
 }  // namespace
+
+void print_histogram(const std::string& name, const Counts& degrees) {
+  fmt::print("{} (bar length: logarithm of the number of nodes)\n", name);
+  for (const std::string& text : histogram_lines(degrees)) fmt::print("{}\n", text);
+}
+
+std::string json_degrees(const Counts& degrees) {
+  std::vector<std::array<int64_t, 3>> bins;
+  for (const DegreeBin& bin : degree_bins(degrees)) bins.push_back({bin.least, bin.largest, bin.nodes});
+  return fmt::format(R"({{"min": {}, "max": {}, "mean": {:.6g}, "histogram": {}}})", least(degrees),
+                     largest(degrees), mean(degrees), bins);
+}
 
 std::string json_texts(const std::vector<std::string>& texts) {
   std::vector<std::string> values;

@@ -8,6 +8,11 @@ namespace adj::apps {
 /// Suspicious contents of a valid file: lines "FILE: PLACE: what was found".
 std::vector<std::string> notes_of(const std::string& path, const Dataset& data, const Statistics& statistics);
 
+/// Prints the name and the lines of a histogram.
+void print_histogram(const std::string& name, const Counts& degrees);
+/// {"min": 0, "max": 3, "mean": 1.5, "histogram": [[0, 0, 2], …]}.
+std::string json_degrees(const Counts& degrees);
+
 /// A JSON list of them.
 std::string json_texts(const std::vector<std::string>& texts);
 

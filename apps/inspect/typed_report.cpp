@@ -65,6 +65,22 @@ void print_edges(const Relation& relation) {
                               range(relation.in_degrees())));
 }
 
+Counts counts_of(const Tensor& degrees) {
+  Counts counts;
+  for (const float degree : degrees.to_vector<float>()) ++counts[static_cast<int64_t>(degree)];
+  return counts;
+}
+
+void print_histograms(const EdgeType& type, const Relation& relation) {
+  const std::string name = printable(text_of(type));
+  if (type.src == type.dst && Graph(relation).is_symmetric())
+    return print_histogram(name + ": degrees", counts_of(relation.in_degrees()));
+  print_histogram(fmt::format("{}: out-degrees of {}", name, printable(type.src)),
+                  counts_of(relation.out_degrees()));
+  print_histogram(fmt::format("{}: in-degrees of {}", name, printable(type.dst)),
+                  counts_of(relation.in_degrees()));
+}
+
 std::string json_items(const ItemTable& items) {
   std::vector<std::array<int64_t, 3>> splits;
   for (const Split& split : items.splits)
@@ -92,6 +108,7 @@ void print_text(const std::string& path, const CheckedTypedDataset& checked) {
       print_edges(data.graph.relation(type));
       print_items(items, "attributes");
     }
+    for (const EdgeType& type : data.graph.edge_types()) print_histograms(type, data.graph.relation(type));
   }
   for (const std::string& problem : checked.problems) fmt::print("{}\n", problem);
   if (checked.problems.empty()) fmt::print("no errors\n");
@@ -103,11 +120,14 @@ void print_json(const std::string& path, const CheckedTypedDataset& checked) {
   for (const auto& [type, items] : data.nodes)
     nodes.push_back(fmt::format(R"({{"type": {}, "nodes": {}, {}}})", json_text(type), data.num_nodes(type),
                                 json_items(items)));
-  for (const auto& [type, items] : data.edges)
-    edges.push_back(fmt::format(R"({{"type": {}, "edges": {}, "weights": {}, {}}})",
-                                json_texts({type.src, type.name, type.dst}),
-                                data.graph.relation(type).num_edges(),
-                                data.graph.edge_attributes(type).contains("weight"), json_items(items)));
+  for (const auto& [type, items] : data.edges) {
+    const Relation& relation = data.graph.relation(type);
+    edges.push_back(fmt::format(
+        R"({{"type": {}, "edges": {}, "weights": {}, "in_degree": {}, "out_degree": {}, {}}})",
+        json_texts({type.src, type.name, type.dst}), relation.num_edges(),
+        data.graph.edge_attributes(type).contains("weight"), json_degrees(counts_of(relation.in_degrees())),
+        json_degrees(counts_of(relation.out_degrees())), json_items(items)));
+  }
   fmt::print(R"({{"app": "inspect", "file": {}, "name": {}, "nodes": [{}], "edges": [{}], "problems": {}}})"
              "\n",
              json_text(path), json_text(data.name), fmt::join(nodes, ", "), fmt::join(edges, ", "),

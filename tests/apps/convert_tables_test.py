@@ -650,6 +650,6 @@ def test_h5py_files():
         expect(make(change, status=1), part)
 
 
-for test in (test_types, test_description, test_times, test_columns, test_guesses, test_kinds, test_columns_of_types, test_single_type,
-             test_splits_of_edges, test_repeats, test_coalesce, test_texts_of_each_table, test_many_graphs, test_h5py_files):
+for test in (test_types, test_description, test_times, test_columns, test_open_ids, test_guesses, test_kinds, test_columns_of_types, test_single_type,
+             test_splits_of_edges, test_repeats, test_coalesce, test_lists_of_neighbors, test_texts_of_each_table, test_many_graphs, test_h5py_files):
     test()

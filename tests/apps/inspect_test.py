@@ -64,6 +64,32 @@ for t in tiles:
     assert t["counts"] == [[n, int((filled >= n).sum()), int(filled[filled >= n].sum())] for n, _, _ in t["counts"]]
     assert len(t["counts"]) == 5 and t["counts"][0][2] == 300
 
+# A file of several types: degrees of sources and of targets, by type of edges.
+ends = {"rated": (rng.integers(0, 20, 100), rng.integers(0, 9, 100)), "knows": (np.array([0, 1, 5]), np.array([1, 0, 5]))}
+with h5py.File(path, "w") as f:
+    f.attrs.update({"format": "adjoint.graph", "version": 2})
+    for name, nodes in (("person", 20), ("film", 9)):
+        f.create_group("nodes/" + name).attrs["num_nodes"] = nodes
+    for name, (a, b) in ends.items():
+        f[f"edges/{name}/src"], f[f"edges/{name}/dst"] = a, b
+        f["edges/" + name].attrs.update({"source": "person", "target": "film" if name == "rated" else "person"})
+result = inspect(path)
+shown = run(f"inspect {path}")
+assert [e["type"][1] for e in result["edges"]] == ["knows", "rated"], result
+for edges in result["edges"]:
+    source, name, target = edges["type"]
+    for key, nodes, numbers in (("out_degree", 20, ends[name][0]), ("in_degree", 9 if target == "film" else 20, ends[name][1])):
+        degrees, one = np.bincount(numbers, minlength=nodes), edges[key]
+        assert (one["min"], one["max"]) == (degrees.min(), degrees.max()) and abs(one["mean"] - degrees.mean()) < 1e-4
+        assert sum(count for _, _, count in one["histogram"]) == nodes
+        for least, largest, count in one["histogram"]:
+            assert count == int(((degrees >= least) & (degrees <= largest)).sum())
+            bar = f"{least if least == largest else f'{least}-{largest}':>21} {count:>10}"
+            assert bar in shown, (bar, shown)
+for heading in ("person:rated:film: out-degrees of person (bar length", "person:rated:film: in-degrees of film (",
+                "person:knows:person: degrees ("):
+    assert shown.count(heading) == 1, shown
+
 write(path, **{"edges/src": np.full(300, 99), "nodes/y": np.full(50, 7)})
 result = inspect(path, status=1)
 assert len([p for p in result["problems"] if "edges/src: 99" in p]) == 3
