@@ -2,7 +2,7 @@
 
 import json
 
-from programs import expect, np, packed, run, write_graph
+from programs import expect, h5py, np, packed, run, write_graph
 
 
 def inspect(path, *options, status=0):
