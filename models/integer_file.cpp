@@ -21,12 +21,13 @@ constexpr int64_t kVersion = 1;
 /// "sums.0." without the trailing dot.
 std::string entry(const std::string& name) { return name.substr(0, name.size() - 1); }
 
-/// The facts of a training that predictions need.
+/// The facts of a training that predictions need, and those that say on which split and what edges it was.
 std::map<std::string, std::string> needed_facts(const ModelDescription& model) {
   std::map<std::string, std::string> needed;
   for (const auto& [fact, text] : model.facts)
     if (fact.starts_with("option.") || fact == "features.scaling" || fact == "features.bits" ||
-        fact == "task" || fact == "features" || fact == "outputs" || fact == "epoch" || fact == "best_epoch")
+        fact == "task" || fact == "features" || fact == "outputs" || fact == "epoch" ||
+        fact == "best_epoch" || fact == "run" || fact == "undirected")
       needed.emplace(fact, text);
   needed["model"] = model.name;
   return needed;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Computes an integer model only from its file, with h5py and numpy by docs/quantized.md, and compares with infer_qgnn.
 Needs ADJOINT_BIN_DIR; skips, saying so, where h5py is missing."""
+import json
 import os
 import pathlib
 import subprocess
@@ -109,6 +110,37 @@ class IntegerFile(unittest.TestCase):
                 with h5py.File(self.model) as f:
                     self.assertEqual(f.attrs["format"], "adjoint.integer_model")
                     self.assertEqual(set(f["weights"]), {f"{name}.{layer}" for layer in range(2) for name in ("sums", "hidden")[:1 + (kind == "gin")]})
+
+    def test_split_and_directions_are_the_checkpoints(self):
+        """What a training says of its split and its edges, infer_qgnn says from the checkpoint and from the file alike."""
+        with h5py.File(self.data, "r+") as f:
+            for k in (1, 2):
+                order = np.roll(np.arange(NODES), 100 * k)
+                for part, index in zip(("train", "val", "test"), np.split(order, [150, 200])):
+                    f[f"splits/{k}/{part}"] = index
+        one_way = self.folder / "one_way.h5"
+        with h5py.File(self.data) as f, h5py.File(one_way, "w") as g:
+            g.attrs.update(f.attrs)
+            for name in ("nodes", "splits"):
+                f.copy(name, g)
+            g["edges/src"], g["edges/dst"] = np.arange(NODES - 1), np.arange(1, NODES)
+
+        def inferred(model, data):
+            words = [BIN / "infer_qgnn", model, data, "--json", "--repeats", "1"]
+            ran = subprocess.run(words, capture_output=True, text=True, check=True)
+            return ran.stderr, json.loads(ran.stdout.splitlines()[-1])["test_acc"]
+
+        for split, trained in (("all", 1), ("2", 2), ("0", 0)):
+            self.run_program("train_qgnn", self.data, "--quiet", "--bits", 4, "--epochs", 3, "--split", split, "--runs", 2, "--checkpoint", self.checkpoint)
+            self.run_program("infer_qgnn", self.checkpoint, "--write", self.model, "--quiet")
+            with self.subTest(split=split):
+                said, accuracy = inferred(self.checkpoint, self.data)
+                self.assertIn(f"split {trained} of 0 to 2", said)
+                said, of_file = inferred(self.model, self.data)
+                self.assertIn(f"split {trained} of 0 to 2", said)
+                self.assertEqual(of_file, accuracy)
+                for model in (self.checkpoint, self.model):
+                    self.assertIn("a directed graph, train_qgnn", inferred(model, one_way)[0])
 
     def test_sizes_without_values_ask_for_no_memory(self):
         self.run_program("train_qgnn", self.data, "--quiet", "--bits", 4, "--epochs", 1, "--checkpoint", self.checkpoint)
