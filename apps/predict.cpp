@@ -105,8 +105,7 @@ void check_class_scores(const TrainedModel& trained, const PredictOptions& o, co
   const Tensor& y = labels_for(trained.description(), data);
   if (labels_of(trained.task()) == Labels::numbers)
     usage_fail("--class-scores: {} has no classes to score", name_of(trained.task()));
-  if (!y) data_fail("{}: {}/y: missing, --class-scores needs labels", o.data, trained.description().things());
-  if (data.task != trained.task() || outputs_of(data) != trained.num_outputs())
+  if (y && (data.task != trained.task() || outputs_of(data) != trained.num_outputs()))
     data_fail("{}: {}/y: {} [{}], --class-scores needs the model's task and width, {} [{}]", o.data,
               trained.description().things(), name_of(data.task), outputs_of(data), name_of(trained.task()),
               trained.num_outputs());
@@ -146,11 +145,15 @@ LinkPredictions links_of(const TrainedModel& trained, const PredictOptions& o, c
             trained.score_links(embeddings, pairs).to_vector<float>(),
             {}};
   const int64_t n = data.num_nodes();
-  log_info("missing links: {} pairs of nodes, less the edges, are scored",
-           nodes ? nodes.numel() * (n - 1) : n * (n - 1) / 2);
+  if (data.graph_offsets && data.graph_offsets.numel() > 2)
+    log_info("missing links: pairs of two nodes of one graph are scored, none between graphs");
+  else
+    log_info("missing links: {} pairs of nodes, less the edges, are scored",
+             nodes ? nodes.numel() * (n - 1) : n * (n - 1) / 2);
   std::optional<std::vector<int32_t>> sources;
   if (nodes) sources = nodes.to_vector<int32_t>();
-  LinkPredictions links = trained.missing_links(embeddings, data.graph, o.missing_links, sources);
+  LinkPredictions links =
+      trained.missing_links(embeddings, data.graph, o.missing_links, sources, data.graph_offsets);
   const int64_t wanted = nodes ? o.missing_links * nodes.numel() : o.missing_links;
   if (std::ssize(links.src) < wanted)
     log_warning("missing links: {} written, {} asked for: no more pairs are without an edge",
@@ -171,10 +174,6 @@ void predict(const PredictOptions& o) {
   Dataset data = load_dataset(o.data, load_options(o.batches));
   loaded ? set_node_features(data, o.data, loaded->description())
          : set_node_features(data, o.data, o.options);
-  if (o.missing_links > 0 && data.graph_offsets && data.graph_offsets.numel() > 2)
-    data_fail(
-        "{}: graphs/offsets: many graphs, --missing-links would join them, expected one graph or --pairs",
-        o.data);
   if (loaded && loaded->of_graphs() && !data.graph_offsets)
     data_fail("{}: graphs/offsets: missing, {} was trained on graphs", o.data, loaded->origin());
   require_features(data, o.data, "predict");

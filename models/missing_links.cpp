@@ -69,6 +69,24 @@ class Neighbors {
   int32_t node_ = -1;
 };
 
+/// By node: its graph's nodes, first to end.
+struct GraphBounds {
+  std::vector<int32_t> first, end;
+
+  GraphBounds(const Tensor& offsets, int32_t nodes)
+      : first(static_cast<size_t>(nodes), 0), end(static_cast<size_t>(nodes), nodes) {
+    if (!offsets) return;
+    const std::vector<int64_t> bounds = offsets.to_vector<int64_t>();
+    ADJ_CHECK(!bounds.empty() && bounds.front() == 0 && bounds.back() == nodes &&
+                  std::is_sorted(bounds.begin(), bounds.end()),
+              "missing_links: offsets of graphs do not ascend from 0 to {} nodes", nodes);
+    for (size_t g = 0; g + 1 < bounds.size(); ++g) {
+      std::fill(first.begin() + bounds[g], first.begin() + bounds[g + 1], static_cast<int32_t>(bounds[g]));
+      std::fill(end.begin() + bounds[g], end.begin() + bounds[g + 1], static_cast<int32_t>(bounds[g + 1]));
+    }
+  }
+};
+
 /// Candidates that are scored together.
 struct PairBlock {
   static constexpr size_t kPairs = 1 << 16;
@@ -87,11 +105,13 @@ struct PairBlock {
 }  // namespace
 
 LinkPredictions TrainedModel::missing_links(const Tensor& embeddings, const Graph& graph, int64_t most,
-                                            const std::optional<std::vector<int32_t>>& sources) const {
+                                            const std::optional<std::vector<int32_t>>& sources,
+                                            const Tensor& offsets) const {
   ADJ_CHECK(most >= 1, "missing_links: {} pairs, expected 1 or more", most);
   const auto nodes = static_cast<int32_t>(graph.num_nodes());
   ADJ_CHECK(embeddings.dims() == 2 && embeddings.size(0) == nodes,
             "missing_links: embeddings {}, expected one for each of {} nodes", embeddings.str(), nodes);
+  const GraphBounds bounds(offsets, nodes);
   Neighbors neighbors(graph.to(Device::cpu()));
   const Tensor z = embeddings.to(device());
   LinkPredictions links;
@@ -99,7 +119,7 @@ LinkPredictions TrainedModel::missing_links(const Tensor& embeddings, const Grap
   PairBlock block;
   const auto add_pairs = [&](int32_t source, int32_t first) {
     neighbors.choose(source);
-    for (int32_t target = first; target < nodes; ++target) {
+    for (int32_t target = first; target < bounds.end[static_cast<size_t>(source)]; ++target) {
       if (target == source || neighbors.has(target)) continue;
       block.src.push_back(source);
       block.dst.push_back(target);
@@ -109,7 +129,7 @@ LinkPredictions TrainedModel::missing_links(const Tensor& embeddings, const Grap
   if (sources) {
     for (const int32_t source : *sources) {
       ADJ_CHECK(source >= 0 && source < nodes, "missing_links: node {}, expected 0 to {}", source, nodes - 1);
-      add_pairs(source, 0);
+      add_pairs(source, bounds.first[static_cast<size_t>(source)]);
       block.score(*this, z, best);
       best.move_to(links);
     }

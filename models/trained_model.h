@@ -71,12 +71,15 @@ class TrainedModel {
   Tensor score_links(const Tensor& embeddings, const EdgeIndex& pairs) const;
   /// The `most` pairs with the highest scores among pairs of two nodes that no edge of `graph` joins, in
   /// either direction; equal scores by source, then target. Each pair once, source < target. With `sources`:
-  /// as many for each of these nodes, in turn, with it as the source. Fewer if there are no more.
+  /// as many for each of these nodes, in turn, with it as the source. Fewer if there are no more. With
+  /// `offsets` only pairs within one graph: graph g has the nodes offsets[g] to offsets[g + 1], int64 [G +
+  /// 1].
   ///
-  /// Scores all pairs: N (N - 1) / 2, or N for each source. Takes the memory of the embeddings and the
-  /// result, and of one block of 65,536 pairs. Throws for scores that are not finite.
+  /// Scores all these pairs: of one graph N (N - 1) / 2, or N for each source. Takes the memory of the
+  /// embeddings and the result, and of one block of 65,536 pairs. Throws for scores that are not finite.
   LinkPredictions missing_links(const Tensor& embeddings, const Graph& graph, int64_t most,
-                                const std::optional<std::vector<int32_t>>& sources = {}) const;
+                                const std::optional<std::vector<int32_t>>& sources = {},
+                                const Tensor& offsets = {}) const;
   /// How much each node attends to each of its neighbours, by a model of nodes, links or edges of attention
   /// layers (GAT, GATv2, Transformer, AGNN). Throws for others.
   AttentionWeights attention(const Graph& graph, const Features& x) const;

@@ -107,16 +107,16 @@ void bind_trained(nb::module_& m) {
             const Tensor known = embeddings.is_none() ? Tensor() : to_floats("embeddings", embeddings);
             const LinkPredictions links = without_gil([&] {
               return t.missing_links(known ? known : t.embeddings(data.graph, matched(t, data).x), data.graph,
-                                     most, chosen);
+                                     most, chosen, data.graph_offsets);
             });
             return nb::make_tuple(to_array(Tensor::from(links.src)), to_array(Tensor::from(links.dst)),
                                   to_array(Tensor::from(links.score)));
           },
           nb::arg("data"), nb::arg("most"), nb::arg("sources") = nb::none(),
           nb::arg("embeddings") = nb::none(),
-          "(src, dst, score): the most likely pairs of nodes that no edge of data joins, best first; with "
-          "sources, numbers of nodes or a mask, as many for each of them. embeddings(data) is computed if it "
-          "is not given.")
+          "(src, dst, score): the most likely pairs of nodes that no edge of data joins, best first, of many "
+          "graphs pairs within one; with sources, numbers of nodes or a mask, as many for each of them. "
+          "embeddings(data) is computed if it is not given.")
       .def(
           "attention",
           [](const TrainedModel& t, const Dataset& data) {

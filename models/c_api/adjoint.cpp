@@ -94,16 +94,19 @@ void write(const Predictions& predictions, float* result) {
   write(predictions.probability ? predictions.probability : predictions.prediction, result);
 }
 
+/// int64 [num_graphs + 1].
+Tensor offsets_of(int64_t num_graphs, const int64_t* offsets) {
+  ADJ_CHECK(num_graphs >= 0 && offsets != nullptr, "adjoint: {} graphs, offsets {}", num_graphs,
+            offsets == nullptr ? "NULL" : "given");
+  return copy_of(offsets, {num_graphs + 1}, DType::i64);
+}
+
 struct GraphsInput : Input {
   Tensor offsets;
 };
 GraphsInput input_of(const TrainedModel& model, const adjoint_graph* input_graph, int64_t num_graphs,
                      const int64_t* offsets) {
-  GraphsInput input{input_of(model, input_graph), {}};
-  ADJ_CHECK(num_graphs >= 0 && offsets != nullptr, "adjoint: {} graphs, offsets {}", num_graphs,
-            offsets == nullptr ? "NULL" : "given");
-  input.offsets = copy_of(offsets, {num_graphs + 1}, DType::i64);
-  return input;
+  return {input_of(model, input_graph), offsets_of(num_graphs, offsets)};
 }
 
 /// The model, if it has outputs of nodes.
@@ -293,9 +296,9 @@ int adjoint_score_pairs(const adjoint_model* model, const adjoint_embeddings* em
   });
 }
 
-int64_t adjoint_missing_links(const adjoint_model* model, const adjoint_embeddings* embeddings, int64_t most,
-                              int64_t num_sources, const int64_t* sources, int64_t* src, int64_t* dst,
-                              float* score) {
+int64_t adjoint_missing_links(const adjoint_model* model, const adjoint_embeddings* embeddings,
+                              int64_t num_graphs, const int64_t* offsets, int64_t most, int64_t num_sources,
+                              const int64_t* sources, int64_t* src, int64_t* dst, float* score) {
   return guarded<int64_t>(-1, [&] {
     const adjoint_embeddings& z = embeddings_of(embeddings);
     ADJ_CHECK(src != nullptr && dst != nullptr && score != nullptr, "adjoint: src, dst or score is NULL");
@@ -303,7 +306,8 @@ int64_t adjoint_missing_links(const adjoint_model* model, const adjoint_embeddin
     std::optional<std::vector<int32_t>> chosen;
     if (num_sources > 0)
       chosen = nodes_of("sources", sources, num_sources, z.graph.num_nodes()).to_vector<int32_t>();
-    const LinkPredictions links = model_of(model).missing_links(z.values, z.graph, most, chosen);
+    const LinkPredictions links = model_of(model).missing_links(
+        z.values, z.graph, most, chosen, num_graphs > 0 ? offsets_of(num_graphs, offsets) : Tensor());
     std::copy(links.src.begin(), links.src.end(), src);
     std::copy(links.dst.begin(), links.dst.end(), dst);
     std::copy(links.score.begin(), links.score.end(), score);

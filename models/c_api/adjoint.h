@@ -81,12 +81,13 @@ const float *adjoint_embedding_values(const adjoint_embeddings *embeddings);
 int adjoint_score_pairs(const adjoint_model *model, const adjoint_embeddings *embeddings, int64_t num_pairs,
                         const int64_t *src, const int64_t *dst, float *result);
 /* The pairs with the highest scores that no edge of the embeddings' graph joins, in either direction: `most`
- * of all, or with num_sources > 0 `most` for each of these source nodes, in turn. src, dst and score have
- * room for most * max(1, num_sources). Returns the number of pairs written, which is smaller if there are no
- * more, or -1. */
-int64_t adjoint_missing_links(const adjoint_model *model, const adjoint_embeddings *embeddings, int64_t most,
-                              int64_t num_sources, const int64_t *sources, int64_t *src, int64_t *dst,
-                              float *score);
+ * of all, or with num_sources > 0 `most` for each of these source nodes, in turn. Nodes of many graphs are
+ * not paired between them if offsets [num_graphs + 1] are given, as in adjoint_predict_graphs(); 0 and NULL:
+ * one graph. src, dst and score have room for most * max(1, num_sources). Returns the number of pairs
+ * written, which is smaller if there are no more, or -1. */
+int64_t adjoint_missing_links(const adjoint_model *model, const adjoint_embeddings *embeddings,
+                              int64_t num_graphs, const int64_t *offsets, int64_t most, int64_t num_sources,
+                              const int64_t *sources, int64_t *src, int64_t *dst, float *score);
 
 #ifdef __cplusplus
 }

@@ -98,6 +98,24 @@ for checkpoint, model in (("dot.h5", "gcn"), ("mlp.h5", "sage --decoder mlp"), (
 run("train_link d.h5 --node-features learned --epochs 2 --quiet --checkpoint learned.h5")
 run("predict d.h5 --checkpoint learned.h5 --quiet --missing-links 3 --out m.csv")
 assert len(rows("m.csv")) == 3
+# Of many graphs only pairs within one.
+bounds = [0, 3, 3, 20, NODES]
+graph_of = np.searchsorted(bounds, np.arange(NODES), side="right")
+with h5py.File("d.h5") as f, h5py.File("many.h5", "w") as many:
+    many.attrs.update(f.attrs)
+    f.copy("nodes", many)
+    inside = graph_of[src] == graph_of[dst]
+    many["edges/src"], many["edges/dst"], many["graphs/offsets"] = src[inside], dst[inside], np.array(bounds)
+joined_inside = np.zeros_like(joined)
+joined_inside[src[inside], dst[inside]] = joined_inside[dst[inside], src[inside]] = True
+run("predict", "many.h5", "--checkpoint", "dot.h5", "--quiet", "--missing-links", 10**6, "--out", "m.csv")
+found = {(number[row["source"]], number[row["target"]]) for row in rows("m.csv")}
+assert found == {(a, b) for a in range(NODES) for b in range(a + 1, NODES)
+                 if graph_of[a] == graph_of[b] and not joined_inside[a, b]}
+write("chosen.txt", f'"{names[19]}"\n')
+run("predict", "many.h5", "--checkpoint", "dot.h5", "--quiet", "--missing-links", 50, "--nodes", "chosen.txt", "--out", "m.csv")
+assert {number[row["target"]] for row in rows("m.csv")} == {b for b in range(3, 19) if not joined_inside[19, b]}
+write("chosen.txt", f'"{names[3]}"\n{names[0]}\n{names[3]}\n')
 # Without names, numbers; the same scores.
 write("numbers.txt", "3 0\n9 9\n")
 run("predict plain.h5 --checkpoint dot.h5 --quiet --pairs numbers.txt --out p.csv")

@@ -221,7 +221,8 @@ TEST_CASE("a C program loads, predicts, frees and reads the last error") {
   std::vector<int64_t> found_src(6), found_dst(6);
   std::vector<float> best(6);
   const int64_t chosen[] = {5, 9};
-  CHECK(adjoint_missing_links(model, z, 3, 2, chosen, found_src.data(), found_dst.data(), best.data()) == 6);
+  CHECK(adjoint_missing_links(model, z, 0, nullptr, 3, 2, chosen, found_src.data(), found_dst.data(),
+                              best.data()) == 6);
   CHECK(found_src == std::vector<int64_t>{5, 5, 5, 9, 9, 9});
   std::set<std::pair<int64_t, int64_t>> joined;
   for (size_t e = 0; e < src.size(); ++e) joined.insert({{src[e], dst[e]}, {dst[e], src[e]}});
@@ -234,9 +235,22 @@ TEST_CASE("a C program loads, predicts, frees and reads the last error") {
           std::count(&found_dst[i - 2], &found_dst[i] + 1, node) == 0)
         CHECK(product(found_src[i], node) <= best[i] + 1e-4);
   }
-  CHECK(adjoint_missing_links(model, z, 2, 0, nullptr, found_src.data(), found_dst.data(), best.data()) == 2);
-  CHECK(adjoint_missing_links(model, z, 0, 0, nullptr, found_src.data(), found_dst.data(), best.data()) ==
-        -1);
+  const auto missing = [&](int64_t graphs, const int64_t* offsets, int64_t most) {
+    return adjoint_missing_links(model, z, graphs, offsets, most, 0, nullptr, found_src.data(),
+                                 found_dst.data(), best.data());
+  };
+  CHECK(missing(0, nullptr, 2) == 2);
+  CHECK(missing(0, nullptr, 0) == -1);
+  // As three graphs, the first of two nodes: no pair joins them.
+  const int64_t offsets[] = {0, 2, 2, 120}, few[] = {0, 2, 119};
+  const int64_t of_first = 1;
+  CHECK(adjoint_missing_links(model, z, 3, offsets, 6, 1, &of_first, found_src.data(), found_dst.data(),
+                              best.data()) == (joined.count({0, 1}) == 0 ? 1 : 0));
+  CHECK(missing(3, offsets, 6) == 6);
+  for (size_t i = 0; i < 6; ++i) CHECK((found_src[i] < 2) == (found_dst[i] < 2));
+  CHECK(missing(2, few, 6) == -1);
+  CHECK(mentions(std::string(adjoint_last_error()), {"do not ascend from 0 to 120 nodes"}));
+  CHECK(missing(2, nullptr, 6) == -1);
   CHECK(adjoint_score_pairs(model, nullptr, 2, sources, targets, score.data()) == -1);
   CHECK(adjoint_embedding_width(nullptr) == -1);
   CHECK(adjoint_embed_nodes(model, nullptr) == nullptr);
