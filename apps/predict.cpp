@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 using namespace adj;
 using namespace adj::apps;
@@ -94,10 +95,21 @@ TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device d
   return TrainedModel(std::move(parts));
 }
 
-/// The --class-scores for the split's test nodes, or all labelled ones.
-ClassReport report_of(const TrainedModel& trained, const Dataset& data, const Tensor& output) {
+/// The --class-scores for the split's test nodes, or all labelled ones; absent, with a message, if there are
+/// none.
+std::optional<ClassReport> report_of(const TrainedModel& trained, const std::string& file,
+                                     const Dataset& data, const Tensor& output) {
   const ModelDescription& model = trained.description();
-  return {labels_of(model.task), output, labels_for(model, data), judged(model, data), model.class_names};
+  const Tensor& y = labels_for(model, data);
+  const Tensor index = y ? judged(model, data) : Tensor();
+  const auto known = [](float label) { return !std::isnan(label); };
+  const std::vector<float> all = y && !index ? y.to_vector<float>() : std::vector<float>();
+  if (index ? index.numel() == 0 : std::none_of(all.begin(), all.end(), known)) {
+    log_warning("no class scores: {} has no {}{} with a label", file, data.splits.empty() ? "" : "test ",
+                model.things());
+    return {};
+  }
+  return ClassReport(labels_of(model.task), output, y, index, model.class_names);
 }
 
 /// Refuses unsupported --class-scores before any computation.
@@ -237,7 +249,7 @@ void predict(const PredictOptions& o) {
   if (metric && !data.splits.empty()) value = measure(trained.description(), *metric, data, output);
   if (value && (!o.quiet || !o.json)) fmt::print("test {} {:.4f}\n", metric->name, *value);
   std::optional<ClassReport> report;
-  if (o.class_scores) report.emplace(report_of(trained, data, output));
+  if (o.class_scores) report = report_of(trained, o.data, data, output);
   if (report && (!o.quiet || !o.json))
     report->print(fmt::format("On the {} {} {}:", report->examples(),
                               data.splits.empty() ? "labelled" : "test", trained.description().things()));

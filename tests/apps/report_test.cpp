@@ -85,7 +85,21 @@ TEST_CASE("predict --class-scores prints the training's report, without splits o
   const std::string other = bench.folder.file("other.h5");
   save_dataset(data, other);
   CHECK(mentions(predict(other, {}).out, {fmt::format("On the {} labelled nodes:", known)}));
-  save_dataset(unlabelled(data), other);
   CHECK(fails_with(run("predict", {other, "--report"}), 2, {"--report is now --class-scores"}));
-  CHECK(fails_with(predict(other, {"--quiet"}), 1, {"nodes/y: missing", "--class-scores"}));
+  // Without labels there is nothing to score, but predictions are written.
+  const Tensor written = predictions_in(out);
+  const auto check_unscored = [&](const Dataset& unscored, const char* items) {
+    save_dataset(unscored, other);
+    std::filesystem::remove(out);
+    const Outcome outcome = succeeds(predict(other, {"--quiet"}));
+    CHECK(lines_of(outcome.err).back() ==
+          fmt::format("warning: no class scores: {} has no {} with a label", other, items));
+    CHECK(outcome.out.find("class_scores") == std::string::npos);
+    CHECK(lines_of(outcome.out).size() == 1);
+    CHECK(same_bits(predictions_in(out), written));
+  };
+  check_unscored(unlabelled(data), "nodes");
+  data.y = Tensor::full({120}, -1.0, DType::i32);
+  data.unlabelled = 120;
+  check_unscored(data, "nodes");
 }
