@@ -82,6 +82,24 @@ WeightedTargets weighted_targets(const char* op, const Var& x, const Tensor& tar
   return {rows, Var(goal), Var(share)};
 }
 
+// -Σ share (positive goal log σ(x) + (1 - goal) log σ(-x)).
+Var bce_sum(const char* op, const WeightedTargets& targets, const Tensor& positive) {
+  const auto& [rows, goal, share] = targets;
+  const int64_t count = rows.value().numel();
+  Var yes = goal * share;
+  if (positive) {
+    ADJ_CHECK(positive.shape() == Shape{rows.size(1)} && positive.device() == rows.device(),
+              "{}: weights of positive labels are {}, expected [{}] on {}", op, positive.str(), rows.size(1),
+              rows.device().str());
+    yes = yes * Var(positive.to(rows.dtype()));
+  }
+  // log σ(x) and log σ(-x) are the log-softmax of (x, 0).
+  const Var logits = reshape(rows, {count, 1});
+  const Var both = log_softmax(cat({logits, Var(Tensor::zeros_like(logits.value()))}, 1));
+  const Var no = (1.0 - goal) * share;
+  return sum(both * cat({reshape(yes, {count, 1}), reshape(no, {count, 1})}, 1)) * -1.0;
+}
+
 }  // namespace
 
 Var cross_entropy(const Var& x, const Tensor& target, const Tensor& selected,
@@ -154,16 +172,30 @@ Var cross_entropy_sum(const Var& x, const Tensor& target, const Tensor& selected
   return sum(log_softmax(rows) * share) * -1.0;
 }
 
-Var bce_with_logits_sum(const Var& x, const Tensor& target, const Tensor& selected, const Tensor& weight) {
+Var bce_with_logits_sum(const Var& x, const Tensor& target, const Tensor& selected, const Tensor& weight,
+                        const Tensor& positive) {
   constexpr const char* kOp = "bce_with_logits_sum";
   const OpScope scope(kOp, x, target, selected);
-  const auto [rows, goal, share] = weighted_targets(kOp, x, target, selected, weight);
-  const int64_t count = rows.value().numel();
-  // log σ(x) and log σ(-x) are the log-softmax of (x, 0).
-  const Var logits = reshape(rows, {count, 1});
-  const Var both = log_softmax(cat({logits, Var(Tensor::zeros_like(logits.value()))}, 1));
-  const Var yes = reshape(goal * share, {count, 1}), no = reshape((1.0 - goal) * share, {count, 1});
-  return sum(both * cat({yes, no}, 1)) * -1.0;
+  return bce_sum(kOp, weighted_targets(kOp, x, target, selected, weight), positive);
+}
+
+Var bce_with_logits(const Var& x, const Tensor& target, const Tensor& selected, const Tensor& positive) {
+  if (!positive) return bce_with_logits(x, target, selected);
+  constexpr const char* kOp = "bce_with_logits";
+  const OpScope scope(kOp, x, target, selected);
+  Tensor index = selected;
+  if (!index) {
+    index = Tensor::empty({x.size(0)}, DType::i32, x.device());
+    kernels::iota({.y = index});
+  }
+  // A weight of T makes the share of every label 1.
+  const Tensor weight = Tensor::full({index.numel()}, static_cast<double>(x.size(1)), DType::f32, x.device());
+  const WeightedTargets targets = weighted_targets(kOp, x, target, index, weight);
+  const Var labels = sum(targets.share);
+  ADJ_CHECK(!x.device().is_cpu() || labels.item() > 0.0, "{}: every selected target of {} is NaN, none", kOp,
+            target.str());
+  constexpr double kNone = 1e-30;  // on a GPU without a label 0 / kNone: loss and gradient 0
+  return bce_sum(kOp, targets, positive) / (labels + kNone);
 }
 
 Var mse_sum(const Var& x, const Tensor& target, const Tensor& selected, const Tensor& weight) {

@@ -42,6 +42,23 @@ size_t class_in(const std::string& text, const std::vector<std::string>& names, 
              did_you_mean(text, names));
 }
 
+/// By column of several labels: training examples without it over those with it; unknown ones do not count.
+std::vector<float> positive_weights(const Examples& examples) {
+  const std::vector<float> y = examples.y.to_vector<float>();
+  const auto columns = static_cast<size_t>(examples.outputs);
+  std::vector<double> negative(columns), positive(columns);
+  for (const int32_t i : examples.train.to_vector<int32_t>())
+    for (size_t t = 0; t < columns; ++t) {
+      const float label = y[static_cast<size_t>(i) * columns + t];
+      if (!std::isnan(label)) ++(label > 0.5f ? positive : negative)[t];
+    }
+  std::vector<float> weights;
+  for (size_t t = 0; t < columns; ++t)
+    weights.push_back(negative[t] > 0.0 && positive[t] > 0.0 ? static_cast<float>(negative[t] / positive[t])
+                                                             : 1.0f);
+  return weights;
+}
+
 std::vector<double> counts_of(const Examples& examples) {
   const std::vector<int32_t> y = examples.y.to_vector<int32_t>();
   std::vector<double> counts(static_cast<size_t>(examples.outputs));
@@ -56,7 +73,7 @@ ClassWeights::ClassWeights(const std::string& text, const Examples& examples,
                            const std::vector<std::string>& names)
     : balanced_(text == "balanced") {
   if (text == "none") return;
-  if (examples.labels != Labels::classes)
+  if (examples.labels == Labels::numbers)
     usage_fail("--class-weights: {} has no classes to weight", examples.task);
   if (balanced_) return;
   const std::vector<std::string> parts = split_at_commas(text);
@@ -64,8 +81,9 @@ ClassWeights::ClassWeights(const std::string& text, const Examples& examples,
   if (!named && std::ssize(parts) != examples.outputs)
     for (const std::string& part : parts) (void)weight_in(part);  // rather says what is no number
   if (!named && std::ssize(parts) != examples.outputs)
-    usage_fail("--class-weights: {} number{}, expected one for each of {} classes, or NAME=NUMBER for some",
-               parts.size(), parts.size() == 1 ? "" : "s", examples.outputs);
+    usage_fail("--class-weights: {} number{}, expected one for each of {} {}, or NAME=NUMBER for some",
+               parts.size(), parts.size() == 1 ? "" : "s", examples.outputs,
+               word_for_outputs(examples.labels));
   weights_.assign(static_cast<size_t>(examples.outputs), 1.0);
   std::vector<bool> seen(weights_.size());
   for (size_t k = 0; k < parts.size(); ++k) {
@@ -81,6 +99,10 @@ ClassWeights::ClassWeights(const std::string& text, const Examples& examples,
 
 Tensor ClassWeights::fit(const Examples& examples) const {
   if (!balanced_ && weights_.empty()) return {};
+  if (examples.labels == Labels::several)
+    return Tensor::from(
+        balanced_ ? positive_weights(examples) : std::vector<float>(weights_.begin(), weights_.end()),
+        examples.y.device());
   const std::vector<double> counts = counts_of(examples);
   const auto present =
       static_cast<double>(std::count_if(counts.begin(), counts.end(), [](double n) { return n > 0.0; }));

@@ -40,7 +40,7 @@ Objective::Objective(const Examples& examples, const ClassWeights& weights)
 }
 
 Var Objective::loss(const Var& out, const Tensor& y, const Tensor& index) const {
-  if (labels_ == Labels::several) return bce_with_logits(out, y, index);
+  if (labels_ == Labels::several) return bce_with_logits(out, y, index, class_weight_);
   if (labels_ == Labels::numbers) return mse_loss(out, y, index);
   return cross_entropy(out, y, index, {.weight = class_weight_});
 }
@@ -48,13 +48,13 @@ Var Objective::loss(const Var& out, const Tensor& y, const Tensor& index) const 
 Var Objective::loss(const Var& out, const Tensor& index) const { return loss(out, y_, index); }
 Var Objective::loss_of_batch(const Var& out, const Tensor& y, const Tensor& index,
                              const Tensor& weight) const {
-  if (class_weight_) {
+  if (class_weight_ && labels_ == Labels::classes) {
     const Var row_weight(detail::gather_edges(class_weight_, index ? detail::gather_edges(y, index) : y));
     return weight ? cross_entropy_sum(out, y, index, (row_weight * Var(weight)).value())
                   : loss(out, y, index) * adj::mean(row_weight);
   }
   if (!weight) return loss(out, y, index);
-  if (labels_ == Labels::several) return bce_with_logits_sum(out, y, index, weight);
+  if (labels_ == Labels::several) return bce_with_logits_sum(out, y, index, weight, class_weight_);
   if (labels_ == Labels::numbers) return mse_sum(out, y, index, weight);
   return cross_entropy_sum(out, y, index, weight);
 }

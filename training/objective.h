@@ -16,7 +16,8 @@ class Objective {
   explicit Objective(const Examples& examples, const ClassWeights& weights = {});
 
   /// Softmax or binary cross-entropy, or squared error of the standardised targets, over the examples of
-  /// `index`; with weights of classes their weighted mean.
+  /// `index`; with weights of classes their weighted mean, with those of several labels the mean in which a
+  /// label that is 1 has its column's factor.
   Var loss(const Var& out, const Tensor& index) const;
   /// The same over the rows `index` of a batch (absent: all), whose labels `y` are rows of targets(); with
   /// `weight`, float32 [K], the weighted sum of losses. With weights of classes the mean is of weighted

@@ -281,7 +281,8 @@ std::vector<Options::Group> Options::groups() {
         {"class-weights", &run.class_weights, "HOW",
          fmt::format(
              "factors on the losses of each class: none, balanced (n / (k n_c) for n training {}, n_c of the "
-             "class, k classes), a number for every class, as 1,2.5, or for some by name, as rare=5",
+             "class, k classes), a number for every class, as 1,2.5, or for some by name, as rare=5; with "
+             "several labels each those of labels that are 1, balanced: labels 0 / labels 1",
              things)});
   training += program_options;
   OptionList mini_batches;

@@ -106,7 +106,8 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
   if (examples.labels == Labels::classes) metric.name_class(preprocessing.class_names);
   class_weights = {options.run.class_weights, examples, preprocessing.class_names};
   if (class_weights.fit(examples))
-    log_info("class weights: {}", class_weights.describe(examples, preprocessing.class_names));
+    log_info("class weights{}: {}", examples.labels == Labels::several ? ", of labels that are 1" : "",
+             class_weights.describe(examples, preprocessing.class_names));
   preprocessing.edges = choose_edge_inputs(options, data, file);
   preprocessing.scaling =
       choose_scaling(data, file, options.data.features_scaling, training_rows(data, examples));

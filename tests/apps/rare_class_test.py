@@ -4,7 +4,7 @@ numpy over the predictions that were written."""
 import json
 import shutil
 
-from programs import datasets_in, expect, np, packed, parts_of, refused, result_of, rows, run, write_graph
+from programs import datasets_in, expect, h5py, np, packed, parts_of, refused, result_of, rows, run, write_graph
 
 NODES = 900
 NAMES = ["honest", "fraud"]
@@ -98,4 +98,24 @@ for weights in ("none", "balanced", "fraud=30"):
     recalls[weights] = result["class_scores"]["classes"][1]["recall"]
 assert recalls["none"] + 0.2 < recalls["balanced"] <= recalls["fraud=30"], recalls
 refused("train_sage rare.h5 --class-weights froud=2", says="no class 'froud', expected honest, fraud; did you mean 'fraud'?", status=2)
+# Several labels a node: factors of those that are 1, negatives over positives of the training nodes.
+rng = np.random.default_rng(4)
+labels = (rng.random((NODES, 3)) < [0.05, 0.5, 0.9]).astype(np.float32)
+labels[rng.random((NODES, 3)) < 0.1] = np.nan
+with h5py.File("rare.h5", "r+") as f:
+    del f["nodes/y"], f["nodes/class_names"], f["nodes/class_names_offsets"]
+    f["nodes/y"] = labels
+    f.attrs["task"], f.attrs["num_classes"] = "node_multilabel", 3
+positive = (labels[train] == 0).sum(0) / (labels[train] == 1).sum(0)
+for weights, factors in (("none", [1, 1, 1]), ("balanced", positive), ("2=4", [1, 1, 4]), ("1,2,3", [1, 2, 3])):
+    for loader in ((), ("--loader", "neighbor", "--fanouts", "3,3", "--batch-size", "64")):
+        output = run("train_sage", "rare.h5", "--class-weights", weights, "--epochs", 3, "--json", "--predict", "p.h5", *loader)
+        line = "class weights, of labels that are 1: " + ", ".join(f"{t} {p:.4g}" for t, p in enumerate(factors)) + "\n"
+        assert (line in output) == (weights != "none"), (line, output)
+        with h5py.File("p.h5") as f:
+            x = f["nodes/score"][:].astype(float)
+        losses = np.where(labels == 1, np.asarray(factors) * np.logaddexp(0, -x), np.logaddexp(0, x))[test]
+        expected = losses[~np.isnan(labels[test])].mean()
+        found = json.loads(output.splitlines()[-1])["test_loss"]
+        assert abs(found - expected) < 1e-5 * expected + 1e-6, (weights, loader, found, expected)
 print("ok")

@@ -1,5 +1,6 @@
 #include "../reference/plain.h"
 #include <adjoint/autograd/loss.h>
+#include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/weighted_loss.h>
 
 using namespace adj;
@@ -26,6 +27,46 @@ TEST_CASE("weighted losses are weighted sums of those of single rows, and have t
       holds(bce_with_logits_sum, bce_with_logits, target);
       holds(mse_sum, mse_loss, target);
     });
+}
+
+TEST_CASE("weights of positive labels equal plain loops, as sums and as means, with gradients") {
+  on_devices(83, DType::f64, [&](Draw& draw, Device) {
+    const int64_t n = 11, columns = 3;
+    const Tensor x = draw.uniform({n, columns}, -6.0, 6.0), positive = draw.uniform({columns}, 0.1, 9.0);
+    const Tensor target = draw.ints(n * columns, 0, 2).to(DType::f64).reshape({n, columns});
+    const Tensor weight = draw.uniform({5}, 0.0, 3.0), index = draw.distinct(5, n);
+    const auto rows = index.to_vector<int32_t>();
+    const Numbers logits = values(x), labels = values(target), p = values(positive), w = values(weight);
+    const auto loss_of = [&](int64_t row, int64_t t) {
+      const size_t i = uz(row * columns + t);
+      return p[uz(t)] * labels[i] * std::log1p(std::exp(-logits[i])) +
+             (1.0 - labels[i]) * std::log1p(std::exp(logits[i]));
+    };
+    double sum = 0.0, mean = 0.0, whole = 0.0;
+    for (int64_t t = 0; t < columns; ++t) {
+      for (size_t k = 0; k < rows.size(); ++k) {
+        sum += w[k] * loss_of(rows[k], t) / static_cast<double>(columns);
+        mean += loss_of(rows[k], t) / static_cast<double>(columns * 5);
+      }
+      for (int64_t row = 0; row < n; ++row) whole += loss_of(row, t) / static_cast<double>(columns * n);
+    }
+    CHECK(bce_with_logits_sum(x, target, index, weight, positive).item() ==
+          doctest::Approx(sum).epsilon(1e-9));
+    CHECK(bce_with_logits(x, target, index, positive).item() == doctest::Approx(mean).epsilon(1e-9));
+    CHECK(bce_with_logits(x, target, {}, positive).item() == doctest::Approx(whole).epsilon(1e-9));
+    check([&](const auto& v) { return bce_with_logits_sum(v[0], target, index, weight, positive); }, {x});
+    check([&](const auto& v) { return bce_with_logits(v[0], target, {}, positive); }, {x});
+    CHECK_ERROR_HAS(bce_with_logits(x, target, index, weight), "weights of positive labels are");
+    // Missing labels do not count in the mean.
+    const Tensor known = target.rows(0, 1), none = Tensor::full({1, columns}, NAN, DType::f64, x.device());
+    const Tensor some = cat({Var(known), Var(none)}, 0).value();
+    CHECK(bce_with_logits(x.rows(0, 2), some, {}, positive).item() ==
+          doctest::Approx(bce_with_logits(x.rows(0, 1), known, {}, positive).item()).epsilon(1e-9));
+    if (x.device().is_cpu())
+      CHECK_ERROR_HAS(bce_with_logits(x.rows(0, 1), none, {}, positive), "is NaN");
+    else
+      CHECK(bce_with_logits(x.rows(0, 1), none, {}, positive).item() == 0.0);
+  });
 }
 
 TEST_CASE("with equal weights that sum to one a weighted loss and its gradient equal the mean's") {

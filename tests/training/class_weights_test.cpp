@@ -17,6 +17,20 @@ Examples few_examples() {
   examples.use_split(0);
   return examples;
 }
+/// Five examples to train with labels of four columns: the third is never 1, the last never 0.
+Examples labelled_examples() {
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  Examples examples;
+  examples.task = "node_multilabel";
+  examples.labels = Labels::several;
+  examples.outputs = 4;
+  examples.y = Tensor::from<float>(
+      {1, 0, 0, 1, 1, 0, 0, 1, 1, 0, kNone, 1, 0, 1, 0, kNone, 0, kNone, 0, 1, 1, 1, 1, 0, 0, 1, kNone, 0},
+      {7, 4});
+  examples.splits = {{ints({4, 3, 2, 1, 0}), ints({5, 6}), ints({5})}};
+  examples.use_split(0);
+  return examples;
+}
 const std::vector<std::string> kNames{"common", "rare, or so", "2", "x=y"};
 
 std::string refusal(const std::string& text, const std::vector<std::string>& names = kNames,
@@ -82,12 +96,47 @@ TEST_CASE("class weights that fit no class are refused, with what is expected") 
   CHECK(refusal("4=2", {}) == "--class-weights: no class '4', expected 0 to 3");
   CHECK(refusal("common=2,0=1") == "--class-weights: class '0' twice");
   CHECK(refusal("common=2,1") == "--class-weights: expected NAME=NUMBER, got '1'");
-  Examples several = few_examples();
-  several.labels = Labels::several;
-  several.task = "node_multilabel";
+  Examples numbers_only = few_examples();
+  numbers_only.labels = Labels::numbers;
+  numbers_only.task = "node_regression";
   for (const char* text : {"balanced", "1,2"})
-    CHECK(refusal(text, {}, several) == "--class-weights: node_multilabel has no classes to weight");
-  CHECK(refusal("none", {}, several) == "");
+    CHECK(refusal(text, {}, numbers_only) == "--class-weights: node_regression has no classes to weight");
+  CHECK(refusal("none", {}, numbers_only) == "");
+  CHECK(refusal("1,2", {}, labelled_examples()) ==
+        "--class-weights: 2 numbers, expected one for each of 4 labels, or NAME=NUMBER for some");
+}
+
+TEST_CASE("weights of several labels are negatives over positives, in a plain loop's loss") {
+  const Examples examples = labelled_examples();
+  const Tensor out = random_tensor({7, 4});
+  for (const auto& [text, expected] :
+       {std::pair<const char*, Numbers>{"balanced", {2.0 / 3, 3.0, 1.0, 1.0}}, {"1=9", {1, 9, 1, 1}}}) {
+    CAPTURE(text);
+    const ClassWeights weights(text, examples, kNames);
+    CHECK(close(weights.fit(examples), expected, 1e-6));
+    const Objective objective(examples, weights);
+    const auto loss_over = [&](const Tensor& rows, bool mean) {
+      double sum = 0.0, known = 0.0;
+      for (const int32_t i : rows.to_vector<int32_t>())
+        for (size_t t = 0; t < 4; ++t) {
+          const double y = values(examples.y)[uz(i) * 4 + t], x = values(out)[uz(i) * 4 + t];
+          if (std::isnan(y)) continue;
+          sum += y > 0.5 ? expected[t] * std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+          ++known;
+        }
+      return mean ? sum / known : sum;
+    };
+    for (const Tensor& index : {examples.train, examples.val}) {
+      CHECK(objective.loss(Var(out), index).item() == doctest::Approx(loss_over(index, true)));
+      CHECK(objective.loss_of_batch(Var(out), examples.y, index).item() ==
+            doctest::Approx(loss_over(index, true)));
+      const Tensor twice = Tensor::full({index.numel()}, 2.0);
+      CHECK(objective.loss_of_batch(Var(out), examples.y, index, twice).item() ==
+            doctest::Approx(loss_over(index, false) * 2.0 / 4.0));
+    }
+  }
+  CHECK(ClassWeights("balanced", examples, kNames).describe(examples, kNames) ==
+        "common 0.6667, rare, or so 3, 2 1, x=y 1");
 }
 
 TEST_CASE("the weighted objective is a plain loop's, and batches sum up to the whole") {
