@@ -113,7 +113,7 @@ class LoadedEdges : public LabelledEdges {
 std::unique_ptr<Batches<EdgeStepBatch>> edge_batches(const Run& run, const EdgeOptions& options,
                                                      models::EdgeModel& model) {
   if (run.settings().batches.loader == "none") return std::make_unique<AllEdges>(run, model);
-  return std::make_unique<LoadedEdges>(run, model, options.neighbor->sampling(run.settings().model.layers));
+  return std::make_unique<LoadedEdges>(run, model, options.neighbor->sampling(run));
 }
 
 }  // namespace adj::training

@@ -43,6 +43,8 @@ class NeighborLoading : public LoaderChoice {
   std::unique_ptr<Batches<NodeBatch>> batches(const Run& run, models::NodeModel& model) const override;
   /// Sampling for a model of `layers` layers.
   NeighborSampling sampling(int64_t layers) const;
+  /// For the run's model: blocks have weights only if it takes them.
+  NeighborSampling sampling(const Run& run) const;
 
  private:
   std::string fanouts_ = "10";  // in-edges sampled per node and hop, from the seeds outwards

@@ -73,8 +73,14 @@ NeighborSampling NeighborLoading::sampling(int64_t layers) const {
   return {.fanouts = std::move(fanouts), .replace = replace_, .weighted = weighted_, .labor = labor_};
 }
 
+NeighborSampling NeighborLoading::sampling(const Run& run) const {
+  NeighborSampling chosen = sampling(run.settings().model.layers);
+  chosen.keeps_weights = run.task().preprocessing.edges.weights == models::EdgeWeights::used;
+  return chosen;
+}
+
 std::unique_ptr<Batches<NodeBatch>> NeighborLoading::batches(const Run& run, models::NodeModel& model) const {
-  return std::make_unique<NeighborBatches>(run, model, sampling(run.settings().model.layers));
+  return std::make_unique<NeighborBatches>(run, model, sampling(run));
 }
 
 std::shared_ptr<LoaderChoice> neighbor_loader() { return std::make_shared<NeighborLoading>(); }

@@ -220,7 +220,7 @@ std::vector<Block> NeighborSampler::sample(const Tensor& seeds, uint64_t seed) c
     in_edges.ascending = false;
     const Block block(Relation::from_csr(std::move(in_edges)), batch.nodes.rows(0, hop->sources),
                       hop->edge_ids);
-    const Tensor& weight = graph().edge_weight();
+    const Tensor weight = options().keeps_weights ? graph().edge_weight() : Tensor();
     blocks.push_back(
         block.with_edge_data(weight ? detail::gather_edges(weight, hop->edge_ids) : Tensor(),
                              detail::gather_attributes(graph().edge_attributes(), hop->edge_ids)));

@@ -25,6 +25,8 @@ struct NeighborSampling {
   /// so a batch reads fewer nodes. All edges of a target are equally likely, so the mean over the sample is
   /// an estimate of the mean over all. Excludes replace and weighted.
   bool labor = false;
+  /// Blocks have the weights of their edges: those that only draw need not be copied.
+  bool keeps_weights = true;
 };
 
 /// Samples k-hop neighbourhoods (GraphSAGE, Hamilton et al. 2017), on the graph's device. A cheap,

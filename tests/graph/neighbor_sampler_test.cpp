@@ -293,5 +293,15 @@ TEST_CASE("neighbor sampler: blocks have the weights and attributes of the graph
       for (const int32_t e : edges) expected.push_back(weight[static_cast<size_t>(e)]);
       CHECK(block.edge_weight().to_vector<float>() == expected);
     }
+    // Weights that only draw are not copied.
+    const NeighborSampler drawing(graph.to(device), {.fanouts = {4, -1}, .weighted = true}),
+        bare(graph.to(device), {.fanouts = {4, -1}, .weighted = true, .keeps_weights = false});
+    const auto with = drawing.sample(every(200, 7).to(device), 3),
+               without = bare.sample(every(200, 7).to(device), 3);
+    for (size_t layer = 0; layer < 2; ++layer) {
+      CHECK(same_bits(with[layer].edge_ids(), without[layer].edge_ids()));
+      CHECK(with[layer].edge_weight());
+      CHECK_FALSE(without[layer].edge_weight());
+    }
   }
 }

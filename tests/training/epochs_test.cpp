@@ -150,6 +150,21 @@ TEST_CASE("an inductive epoch has the input's edges, weights and attributes, sor
   }
 }
 
+TEST_CASE("sampled batches have the weights that drew them only for a model that takes weights") {
+  Dataset data = weighted(small_dataset());
+  data.graph = data.graph.with_edge_attr("attr", Tensor::full({data.graph.num_edges(), 2}, 1.0));
+  for (const auto& [family, uses] : {std::pair{&models::gcn, true}, {&models::sage, false}}) {
+    Program p(data, family(), {{"loader", "neighbor"}, {"weighted-sampling", "true"}});
+    Recorder recorder;
+    (void)p.first_epochs(recorder.step())->train(0);
+    for (const NodeBatch& batch : recorder.batches)
+      for (const Block& block : batch.blocks) {
+        CHECK(static_cast<bool>(block.edge_weight()) == uses);
+        CHECK(block.edge_attributes().empty());
+      }
+  }
+}
+
 TEST_CASE("an inductive training makes its graph anew in every epoch, of its own list, and trains the same") {
   for (const char* method : {"reduce", "scatter"}) {
     CAPTURE(std::string(method));
