@@ -271,8 +271,7 @@ std::unique_ptr<Batches<LinkStepBatch>> link_batches(const Run& run, const LinkO
                                                      models::LinkModel& model) {
   if (run.settings().batches.loader == "none")
     return std::make_unique<AllPairs>(run, model, options.negatives);
-  return std::make_unique<LoadedPairs>(run, model, options.negatives,
-                                       options.neighbor->sampling(run.settings().model.layers));
+  return std::make_unique<LoadedPairs>(run, model, options.negatives, options.neighbor->sampling(run));
 }
 
 }  // namespace adj::training
