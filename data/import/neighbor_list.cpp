@@ -154,7 +154,7 @@ class NeighborReader {
     if (list_line_ > 0 && !longer_) fail_list(list_line_, list_);
     if (longer_ || options_.ids == NodeIds::Kind::names) return;
     std::vector<bool> is_source(static_cast<size_t>(matrix.ids.size()));
-    for (const int32_t node : matrix.rows) is_source[static_cast<size_t>(node)] = true;
+    for (const auto& entry : matrix.entries) is_source[static_cast<size_t>(entry.row)] = true;
     if (const std::string list = listed_ids(matrix.ids, is_source, matrix.ids); !list.empty())
       fail_list(0, list);
   }
@@ -163,10 +163,11 @@ class NeighborReader {
     const auto occurs_once = [&](int32_t node) { return mentions_[static_cast<size_t>(node)] == 1; };
     int64_t alone = 0, lines = 0;
     bool first_alone = false;
-    for (size_t begin = 0, end = 0; begin < matrix.rows.size(); begin = end) {
-      bool once = occurs_once(matrix.rows[begin]);
-      for (end = begin; end < matrix.rows.size() && matrix.rows[end] == matrix.rows[begin]; ++end)
-        once = once && occurs_once(matrix.cols[end]);
+    const std::vector<EdgeMatrix::Entry>& entries = matrix.entries;
+    for (size_t begin = 0, end = 0; begin < entries.size(); begin = end) {
+      bool once = occurs_once(entries[begin].row);
+      for (end = begin; end < entries.size() && entries[end].row == entries[begin].row; ++end)
+        once = once && occurs_once(entries[end].col);
       alone += once;
       first_alone = first_alone || (begin == 0 && once);
       ++lines;

@@ -152,7 +152,7 @@ class SplitColumn {
     id_note_ = found.id_note(head_.names());
     if (found.possible_ids.empty()) return;
     TableRows rows(table_.path, table_.text, Header::yes, {});
-    id_ = matching_id(
+    id_ = detail::matching_id(
         rows, found.possible_ids, [&](std::string_view id) { return items_.find(id); }, items_.count(),
         items_.word());
     id_note_ = "; ids from " + column_text(id_, head_.names());
