@@ -580,12 +580,12 @@ def test_many_graphs():
             ("--types", "score=category", "labels.csv: types: graphs have no features"),
             ("--impute", "mean", "labels.csv: impute: graphs have no features"),
             ("--graph", "graph_id", "labels.csv: graph: each row is a graph, expected id (--id graphs=COLUMN)")]:
-        expect(refused("x.h5", *graphs, option, "graphs=" + value), part)
+        expect(refused(f"x.h5 {graphs}", option, "graphs=" + value), part)
     rows = range(10)
     write("n.csv", "graph_id,node_id,mass\n" + "".join(f"g{g},0,{g}\n" for g in rows))
     write("m.csv", "graph_id,src,dst\n" + "".join(f"g{g},0,0\n" for g in rows))
     write("labels.csv", "graph_id,label,made\n" + "".join(f"g{g},{'ab'[g % 2]},2021-01-{20 - g}\n" for g in rows))
-    run("convert", "tables", "times.h5", *graphs)
+    run(f"convert tables times.h5 {graphs}")
     run("split", "times.h5", "--table", "labels.csv", "--by-time", "made")
     with h5py.File("times.h5") as f:
         assert f["splits/test"][:].tolist() == [0, 1] and f["splits/val"][:].tolist() == [2, 3]

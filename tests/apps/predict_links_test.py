@@ -123,7 +123,7 @@ assert [(row["source"], row["target"]) for row in rows("p.csv")] == [("3", "0"),
 
 # Other words above ids: the columns are those by known names, else those with nodes below.
 write("odd.csv", f'score,"who",whom\n0.5,"{names[3]}",{names[0]}\n0.25,{names[9]},{names[9]}\n')
-run(*base, "--pairs", "odd.csv", "--out", "p.csv")
+run(base, "--pairs", "odd.csv", "--out", "p.csv")
 assert [(row["source"], row["target"]) for row in rows("p.csv")] == [(names[3], names[0]), (names[9], names[9])]
 for text in ("when,who,whom\n99999,3,0\n99998,9,9\n", "buyer,friend\n3,0\n9,9\n", ",who,whom\n0,3,0\n1,9,9\n",
              "who,score,whom\n3,0.5,0\n9,0.1,9\n", "target,likes,source\n0,x,3\n9,y,9\n"):
