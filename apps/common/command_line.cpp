@@ -26,8 +26,8 @@ po::typed_value<std::string>* value_of(std::string* text, const std::string& pla
   return text->empty() ? value : value->default_value(*text);
 }
 po::typed_value<std::string>* value_of(std::optional<std::string>* text, const std::string& placeholder) {
-  return po::value<std::string>()->value_name(placeholder)->notifier([text](const std::string& given) {
-    *text = given;
+  return po::value<std::string>()->value_name(placeholder)->notifier([text](const std::string& value) {
+    *text = value;
   });
 }
 po::typed_value<std::vector<std::string>>* value_of(std::vector<std::string>* texts,

@@ -212,12 +212,12 @@ void EdgeTable::read_ends(NodeTypes& types) {
 
 void EdgeTable::expect_single_ids(const NodeTypes& types) const {
   if (columns_.source_type >= 0 || graph_ >= 0 || !table_.columns.source.empty()) return;
-  const NodeType &from = types.at(type_.src), &to = types.at(type_.dst);
-  std::vector<bool> is_source(static_cast<size_t>(&from == &to ? to.size() : 0));
+  const NodeType &sources = types.at(type_.src), &targets = types.at(type_.dst);
+  std::vector<bool> is_source(static_cast<size_t>(&sources == &targets ? targets.size() : 0));
   if (!is_source.empty())
     for (const int32_t node : src_)
       if (node >= 0) is_source[static_cast<size_t>(node)] = true;
-  const std::string list = detail::listed_ids(to.ids(), is_source, from.ids());
+  const std::string list = detail::listed_ids(targets.ids(), is_source, sources.ids());
   if (!list.empty())
     data_fail(
         "{}: \"{}\" in {}, which may be a list of ids, expected one (convert edges --layout neighbors reads "

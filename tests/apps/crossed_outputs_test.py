@@ -132,8 +132,8 @@ def read_predictions(path, data):
             columns, score = numbers(rows, "prediction")
         else:
             columns, score = numbers(rows, "score")
-            said, probability = numbers(rows, "probability")
-            assert said == columns, path
+            reported, probability = numbers(rows, "probability")
+            assert reported == columns, path
             labels = [data.class_names.index(row["class"]) for row in rows] if kind == "class" else numbers(rows, "label")[1]
         assert columns == data.class_names, (path, columns)
     score = score.astype(float)
@@ -248,7 +248,7 @@ def check_run(program, words, data, metric, measure, variant, split):
     shutil.rmtree("r", ignore_errors=True)
     form = FORMATS[next(turn) % 3]
     predicted, course = f"p.{form}", "m." + ("csv", "jsonl")[next(turn) % 2]
-    said = result(program, data.path, "--epochs", 3, "--split", split, "--edge-weights", weights, "--node-features", features,
+    reported = result(program, data.path, "--epochs", 3, "--split", split, "--edge-weights", weights, "--node-features", features,
                   "--metric", metric, "--run-dir", "r", "--predict", predicted, "--plot", "plot.svg", "--metrics", course,
                   "--profile", *words)
     place = (program, data.task, metric, weights, features, form)
@@ -256,9 +256,9 @@ def check_run(program, words, data, metric, measure, variant, split):
     parts = data.splits[split]
     measured = {part: measure(score[parts[part]], data.y[parts[part]]) for part in ("val", "test")}
     for part in measured:
-        assert close(said[f"{part}_acc"], measured[part]), (place, part, said, measured)
-        assert close(said[f"{part}_loss"], loss_of(data, score, parts, part), 1e-4), (place, part, said)
-    assert (said["metric"], said["node_features"]) == (metric, features), place
+        assert close(reported[f"{part}_acc"], measured[part]), (place, part, reported, measured)
+        assert close(reported[f"{part}_loss"], loss_of(data, score, parts, part), 1e-4), (place, part, reported)
+    assert (reported["metric"], reported["node_features"]) == (metric, features), place
 
     with open(course, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file)) if course.endswith("csv") else [json.loads(line) for line in file]
@@ -266,7 +266,7 @@ def check_run(program, words, data, metric, measure, variant, split):
     assert [int(row["epoch"]) for row in rows] == [1, 2, 3] and list(rows[0])[:5] == ["run", "epoch", "train_loss", "val_loss", column], (place, rows)
     values = [float(row[column]) for row in rows]
     best = values.index((min if metric == "mae" else max)(values)) + 1
-    assert said["best_epoch"] == best and close(values[best - 1], measured["val"]), (place, values, said)
+    assert reported["best_epoch"] == best and close(values[best - 1], measured["val"]), (place, values, reported)
 
     with open("r/run.json", encoding="utf-8") as file:
         record = json.load(file)
@@ -322,9 +322,9 @@ def cross_link_metrics():
                 "mrr": lambda s, y: np.mean([1 / (1 + (s[y == 0] > p).sum() + (s[y == 0] == p).sum() / 2) for p in s[y == 1]])}
     for (metric, measure), (weights, features, used) in itertools.product(measures.items(), VARIANTS):
         form = FORMATS[next(turn) % 3]
-        said = result("train_link", data.path, "--epochs", 2, "--edge-weights", weights, "--node-features", features, "--metric",
+        reported = result("train_link", data.path, "--epochs", 2, "--edge-weights", weights, "--node-features", features, "--metric",
                       metric, "--predict", f"p.{form}", "--checkpoint", "c.h5", "--val", 0.2, "--test", 0.3)
-        place = (metric, weights, features, form, said)
+        place = (metric, weights, features, form, reported)
         if form == "h5":
             with h5py.File("p.h5") as f:
                 score, label = f["pairs/score"][:].astype(float), f["pairs/label"][:]
@@ -336,7 +336,7 @@ def cross_link_metrics():
             score, label = (np.array([float(row[name]) for row in rows]) for name in ("score", "label"))
         joined = {*zip(data.src.tolist(), data.dst.tolist())}
         assert [a == b or (a, b) in joined or (b, a) in joined for a, b in pairs] == (label == 1).tolist(), place
-        assert said["metric"] == metric and close(said["test_acc"], measure(score, label)), (place, measure(score, label))
+        assert reported["metric"] == metric and close(reported["test_acc"], measure(score, label)), (place, measure(score, label))
         with h5py.File("c.h5") as f:
             facts = f["facts"].attrs
             assert (facts["edges.weights"], facts["option.node-features"]) == (used, features), place
@@ -352,7 +352,7 @@ def cross_splits():
     def check(program, data, measure, words, evaluations):
         for split, runs, trained in ((2, 1, 2), ("all", 2, 1)) if words else ((0, 2, 0), ("all", 1, 2)):
             form = FORMATS[next(turn) % 3]
-            said = result(program, data.path, "--epochs", 2, "--split", split, "--runs", runs, "--predict", f"p.{form}",
+            reported = result(program, data.path, "--epochs", 2, "--split", split, "--runs", runs, "--predict", f"p.{form}",
                           "--checkpoint", "c.h5", "--metrics", "m.csv", *words)
             score = read_predictions(f"p.{form}", data)
             with open("m.csv", newline="", encoding="utf-8") as file:
@@ -369,7 +369,7 @@ def cross_splits():
                 assert close(told["test_acc"], expected), (place, expected)
                 assert np.allclose(read_predictions(f"q.{form}", data), score, rtol=1e-4, atol=1e-5), place
             if runs == 1 and split != "all":
-                assert close(said["test_acc"], expected), (program, words, said, expected)
+                assert close(reported["test_acc"], expected), (program, words, reported, expected)
 
     data = Data("s.h5", "node_class", 3, seed=1)
     places = [(), ("--evaluation", "layers", "--batch-size", 7), ("--features", "host"), ("--features", "file")]
@@ -496,8 +496,8 @@ def cross_like():
             with open("p.csv", newline="", encoding="utf-8") as file:
                 table = list(csv.DictReader(file))
             assert [row["node"] for row in table] == names, place
-            said, score = numbers(table, "score" if task == "node_multilabel" else "prediction")
-            assert said == ["tall", "rich"], (place, said)
+            reported, score = numbers(table, "score" if task == "node_multilabel" else "prediction")
+            assert reported == ["tall", "rich"], (place, reported)
             measure = SEVERAL["auc"] if task == "node_multilabel" else NUMBERS["r2"]
             if labelled:
                 assert close(told["test_acc"], measure(score[test], y[rows][test])), (place, told)

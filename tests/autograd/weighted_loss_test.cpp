@@ -24,8 +24,8 @@ TEST_CASE("weighted losses are weighted sums of those of single rows, and have t
       };
       using Mean = Var (*)(const Var&, const Tensor&, const Tensor&);
       holds(cross_entropy_sum, static_cast<Mean>(cross_entropy), label);
-      holds([](const auto&... of) { return bce_with_logits_sum(of...); }, static_cast<Mean>(bce_with_logits),
-            target);
+      holds([](const auto&... args) { return bce_with_logits_sum(args...); },
+            static_cast<Mean>(bce_with_logits), target);
       holds(mse_sum, mse_loss, target);
     });
 }

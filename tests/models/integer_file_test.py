@@ -134,10 +134,10 @@ class IntegerFile(unittest.TestCase):
             self.run_program("train_qgnn", self.data, "--quiet", "--bits", 4, "--epochs", 3, "--split", split, "--runs", 2, "--checkpoint", self.checkpoint)
             self.run_program("infer_qgnn", self.checkpoint, "--write", self.model, "--quiet")
             with self.subTest(split=split):
-                said, accuracy = inferred(self.checkpoint, self.data)
-                self.assertIn(f"split {trained} of 0 to 2", said)
-                said, of_file = inferred(self.model, self.data)
-                self.assertIn(f"split {trained} of 0 to 2", said)
+                reported, accuracy = inferred(self.checkpoint, self.data)
+                self.assertIn(f"split {trained} of 0 to 2", reported)
+                reported, of_file = inferred(self.model, self.data)
+                self.assertIn(f"split {trained} of 0 to 2", reported)
                 self.assertEqual(of_file, accuracy)
                 for model in (self.checkpoint, self.model):
                     self.assertIn("a directed graph, train_qgnn", inferred(model, one_way)[0])

@@ -442,11 +442,11 @@ class Trained(unittest.TestCase):
             model.missing_links(data, 2, embeddings=z[:3])
         graphs = adjoint.Dataset(data.edge_index, data.x, graph_offsets=np.array([0, 6, 6, 12]))  # no pair joins two of them
         src, dst, score = model.missing_links(graphs, 100)
-        within = {pair: value for pair, value in free.items() if pair[0] // 6 == pair[1] // 6}
-        self.assertEqual({*zip(src.tolist(), dst.tolist())}, set(within))
-        self.assertTrue(np.allclose(score, sorted(within.values(), reverse=True), rtol=1e-4, atol=1e-4))
+        joined = {pair: value for pair, value in free.items() if pair[0] // 6 == pair[1] // 6}
+        self.assertEqual({*zip(src.tolist(), dst.tolist())}, set(joined))
+        self.assertTrue(np.allclose(score, sorted(joined.values(), reverse=True), rtol=1e-4, atol=1e-4))
         src, dst, _ = model.missing_links(graphs, 100, sources=[7])
-        self.assertEqual(set(dst.tolist()), {a + b - 7 for a, b in within if 7 in (a, b)})
+        self.assertEqual(set(dst.tolist()), {a + b - 7 for a, b in joined if 7 in (a, b)})
         with self.assertRaisesRegex(adjoint.Error, "12"):
             model.score_links(z, np.array([[0], [12]]))
         gat = adjoint.load_trained("gat.h5")
