@@ -58,6 +58,7 @@ template <class T>
 const T* data_or_null(const Tensor& tensor) {
   return tensor ? tensor.data<T>() : nullptr;
 }
+/// The same, to be written.
 template <class T>
 T* mutable_data_or_null(Tensor& tensor) {
   return tensor ? tensor.mutable_data<T>() : nullptr;

@@ -54,13 +54,14 @@ EdgeColumns edge_columns(int64_t columns, const EdgeColumnNames& chosen, const s
 /// What the fields of a column "Type" say, as Gephi writes it.
 struct EdgeDirections {
   int64_t directed = 0, undirected = 0;  ///< numbers of edges
-  void count(std::string_view field);
+  void count(std::string_view field);    ///< an edge, by the text of its direction
+  /// Sums of both.
   void add(const EdgeDirections& others) {
     directed += others.directed;
     undirected += others.undirected;
   }
-  bool all_undirected() const { return undirected > 0 && directed == 0; }
-  bool differ() const { return undirected > 0 && directed > 0; }
+  bool all_undirected() const { return undirected > 0 && directed == 0; }  ///< and there are edges
+  bool differ() const { return undirected > 0 && directed > 0; }           ///< there are edges of both kinds
 };
 
 /// Whether the first row of a file is a title above the header: it lacks a field, and the second row, not the

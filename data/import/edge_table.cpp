@@ -221,8 +221,7 @@ void EdgeTable::expect_single_ids(const NodeTypes& types) const {
   if (!list.empty())
     data_fail(
         "{}: \"{}\" in {}, which may be a list of ids, expected one (convert edges --layout neighbors reads "
-        "a "
-        "node and its neighbours in each line; with source and target it is one)",
+        "a node and its neighbours in each line; with source and target it is one)",
         rows_.place(), excerpt(list), column_text(columns_.target, rows_.names()));
 }
 

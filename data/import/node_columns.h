@@ -33,9 +33,8 @@ struct NodeColumns {
   std::vector<int64_t> features;  ///< as chosen, else ascending
   /// train_mask, val_mask and test_mask, no features unless they are chosen; -1: not all of them are there.
   std::array<int64_t, 3> masks{-1, -1, -1};
-  /// Names of those that are there, if not all are, and of the first that is not.
-  std::vector<std::string> lone_masks = {};
-  std::string missing_mask = {};
+  std::vector<std::string> lone_masks = {};         ///< names of those that are there, if not all are
+  std::string missing_mask = {};                    ///< the first one that is not
   bool has_masks() const { return masks[0] >= 0; }  ///< all three
   /// Further columns that say the split: no features unless they are chosen.
   std::vector<int64_t> splits = {};
@@ -52,6 +51,7 @@ struct NodeColumns {
 
 /// The first fields of every column, without the header, at most 1000.
 using FirstFields = std::vector<std::vector<std::string>>;
+/// Of a file whose head is known.
 FirstFields first_fields(const std::string& path, const TextInput& input, const TableHead& head);
 
 /// Finds them in a table of `columns` columns by their names, which may be empty. By name id, node and

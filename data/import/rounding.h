@@ -10,7 +10,7 @@ namespace adj {
 
 /// Whole numbers that became others as float32, which holds all of them up to 2^24.
 struct Rounding {
-  int64_t count = 0;
+  int64_t count = 0;  ///< how many
   double most = 0.0;  ///< largest difference
 
   /// `number`: of the text `field`.
@@ -25,7 +25,7 @@ struct Rounding {
       if (value != std::floor(value)) return;
     add_difference(static_cast<long double>(value) - static_cast<long double>(number));
   }
-  void merge(const Rounding& others);
+  void merge(const Rounding& others);  ///< counts those of others too
   /// "3 weights are rounded to float32, by 8 at most"; or empty.
   std::string text(std::string_view noun) const;
   /// The same after "; ", for a note.

@@ -126,17 +126,17 @@ namespace adj::kernels {
 
 /// The rows of a request, as the kernels read them.
 struct SampledRows {
-  const int64_t* offsets;
-  const int32_t* columns;
-  const int32_t* rows;
-  int64_t num_rows;
-  int64_t fanout;
-  NeighborChoice choice;
-  uint64_t seed;
-  RandomKey key;
-  const float* weight;
-  const double* sums;
-  const int32_t* positive;
+  const int64_t* offsets;   ///< of the structure, as `columns`
+  const int32_t* columns;   ///< of its entries
+  const int32_t* rows;      ///< which rows to draw for
+  int64_t num_rows;         ///< their number
+  int64_t fanout;           ///< most entries of a row
+  NeighborChoice choice;    ///< how entries are drawn
+  uint64_t seed;            ///< of the key
+  RandomKey key;            ///< of the draws
+  const float* weight;      ///< of entries; null, as the next two: equal ones
+  const double* sums;       ///< of weights up to each entry
+  const int32_t* positive;  ///< by row: entries with a weight
 
   explicit SampledRows(const NeighborSample& request)
       : offsets(request.csr.offsets.data<int64_t>()),
@@ -151,9 +151,11 @@ struct SampledRows {
         sums(request.weights != nullptr ? request.weights->sums.data<double>() : nullptr),
         positive(request.weights != nullptr ? request.weights->positive.data<int32_t>() : nullptr) {}
 
+  /// An entry may be drawn several times.
   ADJ_HOST_DEVICE bool repeats() const {
     return choice == NeighborChoice::uniform_repeated || choice == NeighborChoice::weighted_repeated;
   }
+  /// LABOR: whether a row of `degree` entries takes the one of `source`.
   ADJ_HOST_DEVICE bool takes(uint64_t stream, int32_t source, int64_t degree) const {
     return sample::labor_takes(sample::labor_word(seed, stream, source), degree, fanout);
   }

@@ -11,8 +11,8 @@ namespace adj {
 
 /// Sizes of a structure.
 struct CsrSizes {
-  int64_t rows = 0;
-  int64_t entries = 0;
+  int64_t rows = 0;     ///< number of rows
+  int64_t entries = 0;  ///< of all rows
 };
 
 /// Compressed sparse rows: the structure of a [rows, cols] matrix, without values. For a graph, row i holds
@@ -32,6 +32,7 @@ struct Csr {
   std::optional<CsrSizes> whole = std::nullopt;
 
   int64_t entries() const { return indices.numel(); }
+  /// Of the structure that these rows are a part of, or of this one.
   CsrSizes whole_sizes() const { return whole.value_or(CsrSizes{rows, entries()}); }
   Device device() const { return offsets.device(); }  ///< of both arrays
   /// A copy on `target` with an empty cache, or the same handle if it is there.

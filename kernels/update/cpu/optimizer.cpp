@@ -43,7 +43,7 @@ void update(std::span<UpdateSlot> slots, const Tensor& learning_rate, Tensor& st
       using T = Accumulator<P>;
       const auto rule = rule_for.template operator()<T>();
       using Rule = std::remove_const_t<decltype(rule)>;
-      const typename Rule::Coefficients c = rule.at(finished, rate);
+      const typename Rule::Coefficients c = rule.coefficients(finished, rate);
       const Weights<P> p(slot);
       const P* g = slot.gradient.data<P>();
       T *first = mutable_data_or_null<T>(slot.first), *second = mutable_data_or_null<T>(slot.second);

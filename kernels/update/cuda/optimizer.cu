@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   constexpr bool kMastered = !std::is_same_v<P, T>;
   constexpr int N = kPack<P>;
   __shared__ typename Rule::Coefficients shared;
-  if (threadIdx.x == 0) shared = rule.at(static_cast<double>(*step + 1), *learning_rate);
+  if (threadIdx.x == 0) shared = rule.coefficients(static_cast<double>(*step + 1), *learning_rate);
 
   const BlockPlace place(table);
   const int64_t numel = table.numel[place.slot];
