@@ -4,6 +4,7 @@
 #include <adjoint/data/import/edge_columns.h>
 #include <adjoint/data/import/fields.h>
 #include <adjoint/data/import/node_columns.h>
+#include <adjoint/data/import/node_ids.h>
 #include <adjoint/data/import/records.h>
 #include <adjoint/data/import/split_table.h>
 
