@@ -157,8 +157,9 @@ TEST_CASE("sampled batches have the weights that drew them only for a model that
     Program p(data, family(), {{"loader", "neighbor"}, {"weighted-sampling", "true"}});
     Recorder recorder;
     (void)p.first_epochs(recorder.step())->train(0);
-    for (const NodeBatch& batch : recorder.batches)
-      for (const Block& block : batch.blocks) {
+    CHECK(!recorder.blocks.empty());
+    for (const std::vector<Block>& blocks : recorder.blocks)
+      for (const Block& block : blocks) {
         CHECK(static_cast<bool>(block.edge_weight()) == uses);
         CHECK(block.edge_attributes().empty());
       }
