@@ -111,7 +111,7 @@ QUOTING = ("docs/library.md", "docs/pyg.md", "docs/bits.md")
 WORDS = """const std::string& path, const std::string& folder, Device device, Dataset& data, const Graph& graph, const Relation& relation,
 const Block& block, const SparseMatrix& matrix, const Features& x, const Features& features, const FileRows& file_rows,
 const FeatureScaling& scaling, FeatureScaling::Kind kind, Task task, const Tensor& index, const Tensor& train, const Tensor& outputs,
-const Tensor& order, const Tensor& rows, const Tensor& positive, const Tensor& nodes, const Tensor& offsets, const Tensor& which, const Tensor& labels,
+const Tensor& order, const Tensor& rows, const Tensor& nodes, const Tensor& offsets, const Tensor& which, const Tensor& labels,
 const Tensor& src, const Tensor& dst, const Tensor& y, const Tensor& w, const Tensor& hot, const Var& logits, const Var& out, const Var& h,
 const Var& e, const Var& x_src, const Var& x_dst, const std::vector<std::string>& names, int bits, int64_t n, int64_t k, int64_t count,
 const std::vector<int32_t>& columns,
