@@ -152,8 +152,14 @@ struct Graph::Impl {
     return root;
   }
 
+  /// The rank's rows of a matrix of the whole graph; over its own edges they are those of `relation`.
+  SparseMatrix rank_rows(const SparseMatrix& whole) const {
+    const bool same = whole.relation() == part->whole.relation();
+    return whole.rank_rows(part->rank, same ? relation : Relation());
+  }
+
   SparseMatrix make_gcn(float loop_weight) const {
-    if (part) return part->whole.gcn_adjacency(loop_weight).rank_rows(part->rank);
+    if (part) return rank_rows(part->whole.gcn_adjacency(loop_weight));
     if (relation.scatters(DType::f32)) return make_gcn_of_list(loop_weight);
     const bool completes = loop_weight != 0.0f;
     if (completes && repeats_loops()) return with_single_loops(loop_weight).make_gcn(loop_weight);
@@ -293,7 +299,7 @@ bool Graph::is_normalized() const { return impl().as_given; }
 
 const SparseMatrix& Graph::adjacency() const {
   return impl().adjacency.get([this] {
-    if (const RankPart* part = impl().part.get()) return part->whole.adjacency().rank_rows(part->rank);
+    if (impl().part) return impl().rank_rows(impl().part->whole.adjacency());
     if (relation().scatters(DType::f32)) return SparseMatrix(relation(), edge_weight());
     SparseMatrix matrix(relation().sorted(), impl().sorted_weight());
     if (edge_weight()) matrix.keep_adjoint(is_symmetric());
@@ -318,7 +324,7 @@ const SparseMatrix& Graph::matrix(PropagationMatrix kind) const {
 const SparseMatrix& Graph::mean_adjacency() const {
   if (impl().as_given) return adjacency();
   return impl().mean.get([this] {
-    if (const RankPart* part = impl().part.get()) return part->whole.mean_adjacency().rank_rows(part->rank);
+    if (impl().part) return impl().rank_rows(impl().part->whole.mean_adjacency());
     if (!edge_weight() && relation().scatters(DType::f32)) {
       Tensor shares = Tensor::empty({num_edges()}, DType::f32, device());
       kernels::coo_mean({.row = relation().coo().row, .degree = in_degrees(), .y = shares});

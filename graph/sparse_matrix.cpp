@@ -95,11 +95,12 @@ SparseMatrix SparseMatrix::for_features(DType dtype) const {
   return wide;
 }
 
-SparseMatrix SparseMatrix::rank_rows(const RankRows& rank) const {
+SparseMatrix SparseMatrix::rank_rows(const RankRows& rank, const Relation& known) const {
   const auto in_order = [](const CsrMatrix& a) {
     return a.values && a.order ? detail::gather_edges(a.values, a.order) : a.values;
   };
-  SparseMatrix part(relation_.rank_rows(rank), rank.values(relation_.csr(), in_order(matrix())));
+  SparseMatrix part(known ? known : relation_.rank_rows(rank),
+                    rank.values(relation_.csr(), in_order(matrix())));
   part.adjoint_values_ = rank.values(relation_.transposed(), in_order(adjoint()));
   if (part.values_) part.kept_version_ = part.values_.version();
   return part;

@@ -54,8 +54,9 @@ class SparseMatrix {
   /// place.
   void keep_adjoint(bool self_adjoint = false);
 
-  /// This rank's rows of the matrix and of its transpose (Relation::rank_rows).
-  SparseMatrix rank_rows(const RankRows& rank) const;
+  /// This rank's rows of the matrix and of its transpose (Relation::rank_rows). `part`: relation()'s, if it
+  /// is there already.
+  SparseMatrix rank_rows(const RankRows& rank, const Relation& part = {}) const;
   /// Includes everything its relation has derived (Relation::to).
   SparseMatrix to(Device device) const;
   /// float32 [rows, cols]; parallel entries add up.

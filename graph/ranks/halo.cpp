@@ -50,9 +50,11 @@ Halo::Halo(Group group, const RowCut& cut, const Csr& rows) : group_(std::move(g
   const Device device = rows.device();
   structure_ = {rows.rows, std::ssize(names), rows.offsets, Tensor::from(columns, device)};
   structure_.ascending = rows.ascending;
-  const Tensor entries = group_.gather(Tensor::from(std::vector{rows.entries()}));
-  const auto counts = entries.to_vector<int64_t>();
-  structure_.whole = CsrSizes{cut.rows(), std::accumulate(counts.begin(), counts.end(), int64_t{0})};
+  structure_.whole = rows.whole;
+  if (!rows.whole) {
+    const auto counts = group_.gather(Tensor::from(std::vector{rows.entries()})).to_vector<int64_t>();
+    structure_.whole = CsrSizes{cut.rows(), std::accumulate(counts.begin(), counts.end(), int64_t{0})};
+  }
 
   std::vector<std::vector<int32_t>> needs(ranks);  // by rank, in the order of its rows
   for (size_t p = 0; p < ranks; ++p) {
