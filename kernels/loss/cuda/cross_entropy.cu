@@ -10,7 +10,7 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-/// Label and weight of a row.
+/// Labels of rows and weights of labels.
 template <class W>
 struct Labels {
   const int32_t* label;
@@ -18,16 +18,12 @@ struct Labels {
   int64_t classes, ignored;
   Fault outside;
 
-  __device__ bool ignores(int64_t row) const { return label[row] == ignored; }
-  __device__ bool valid(int64_t row) const { return label[row] >= 0 && label[row] < classes; }
-  /// 0 if the row is ignored. A label out of range makes the loss NaN and accesses no memory.
-  __device__ W weight_of(int64_t row) const {
-    if (ignores(row)) return W{0};
-    if (!valid(row)) {
-      raise(outside, row, label[row], classes);
-      return std::numeric_limits<W>::quiet_NaN();
-    }
-    return weight != nullptr ? weight[label[row]] : W{1};
+  __device__ bool valid(int32_t truth) const { return truth >= 0 && truth < classes; }
+  /// 0 if the label is ignored, NaN if it is out of range.
+  __device__ W weight_of(int32_t truth) const {
+    if (truth == ignored) return W{0};
+    if (!valid(truth)) return std::numeric_limits<W>::quiet_NaN();
+    return weight != nullptr ? weight[truth] : W{1};
   }
 };
 
@@ -43,7 +39,7 @@ struct Weights {
   Labels<W> labels;
   __device__ double operator()(int64_t k) const {
     const int64_t row = selection.row(k);
-    return row < 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(labels.weight_of(row));
+    return row < 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(labels.weight_of(labels.label[row]));
   }
 };
 
@@ -73,10 +69,17 @@ struct Term {
   Labels<W> labels;
 
   __device__ void operator()(const T* x, int64_t width, int64_t row, W largest, W total, double& sum) const {
-    if (row < 0) sum = std::numeric_limits<double>::quiet_NaN();
-    if (row < 0 || labels.ignores(row)) return;
-    const W logit = labels.valid(row) ? widen(x[row * width + labels.label[row]]) : W{0};
-    sum += static_cast<double>(labels.weight_of(row) * (log(total) + (largest - logit)));
+    // A label or row out of range makes the loss NaN and accesses no memory.
+    if (row < 0) {
+      sum = std::numeric_limits<double>::quiet_NaN();
+      return;
+    }
+    const int32_t truth = labels.label[row];
+    if (truth == labels.ignored) return;
+    const bool valid = labels.valid(truth);
+    if (!valid) raise(labels.outside, row, truth, labels.classes);
+    const W logit = valid ? widen(x[row * width + truth]) : W{0};
+    sum += static_cast<double>(labels.weight_of(truth) * (log(total) + (largest - logit)));
   }
 };
 
@@ -95,15 +98,17 @@ struct CrossEntropyBackward {
   __device__ void row(int64_t k, int lane) const {
     using W = Accumulator<T>;
     const int64_t row = k < 0 ? k : selection.row(k);
+    // Read before the row: few rows fill the GPU, so that each wait for memory shows.
+    const int32_t truth = row < 0 ? 0 : labels.label[row];
+    const W weights = *total, slope = *dloss;
     const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
     W largest, sum;
     soft_maximum(view, largest, sum);
     if (row < 0) return;
-    const bool nothing = labels.ignores(row) || *total == W{0};
+    const bool nothing = truth == labels.ignored || weights == W{0};
     const W count = static_cast<W>(often(times, row));
-    const W share = nothing ? W{0} : labels.weight_of(row) * (*dloss / *total) * count;
+    const W share = nothing ? W{0} : labels.weight_of(truth) * (slope / weights) * count;
     const W factor = share / sum;
-    const int64_t truth = labels.label[row];
     view.each([&](int64_t column, Pack<W, N> pack) {
 #pragma unroll
       for (int j = 0; j < N; ++j) {
