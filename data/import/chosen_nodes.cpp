@@ -58,7 +58,7 @@ EdgeColumns pair_columns(const std::string& path, const ItemNames& names, TableH
 
 EdgeIndex read_pairs(const std::string& path, const Dataset& data, const std::string& file,
                      const TextFormat& format, std::vector<std::string>* notes) {
-  const ItemNames names(data, file, false);
+  const ItemNames names(data, file, false, format.decimal);
   const TextFormat text = readable(format, path);
   TableHead head = read_head(path, text, false, [&](const TableHead&, const auto& fields) {
     return fields.size() > 1 && names.find(fields[0]) >= 0 && names.find(fields[1]) >= 0;
@@ -68,13 +68,14 @@ EdgeIndex read_pairs(const std::string& path, const Dataset& data, const std::st
   TextSource source(path, text.input);
   RecordReader reader(source, head.format);
   std::vector<int32_t> ends[2];
+  IdSpellings spellings;
   while (reader.next()) {
     const int64_t line = reader.number();
     int64_t column = 0;
     int32_t pair[2] = {-1, -1};
     for (RecordFields field(source, line, reader.record(), head.format.separator); field.next(); ++column) {
       if (column != columns.source && column != columns.target) continue;
-      const int32_t row = names.find(field.field());
+      const int32_t row = names.find(field.field(), spellings);
       if (row < 0)
         source.fail(line, "{}{}", names.unknown(field.field()),
                     line == head.format.first_line
@@ -89,15 +90,15 @@ EdgeIndex read_pairs(const std::string& path, const Dataset& data, const std::st
   if (ends[0].empty()) source.fail(0, "no pairs after the header, expected some");
   if (notes != nullptr) {
     const std::string found = columns.str(head.names(), head.columns());
-    notes->push_back(fmt::format("{}: {}{}{}", excerpt(path), head.str(reader.comments()),
-                                 found.empty() ? "" : "; ", found));
+    notes->push_back(fmt::format("{}: {}{}{}{}", excerpt(path), head.str(reader.comments()),
+                                 found.empty() ? "" : "; ", found, spellings.note()));
   }
   return {Tensor::from(ends[0]), Tensor::from(ends[1])};
 }
 
 Tensor chosen_nodes(const std::string& option, const std::string& chosen, const Dataset& data,
                     const std::string& file, bool of_graphs, const TextFormat& format) {
-  const ItemNames names(data, file, of_graphs);
+  const ItemNames names(data, file, of_graphs, format.decimal);
   std::vector<int32_t> rows;
   if (!is_input(chosen)) {
     for (FieldCursor field(chosen, Separator::comma); field.next();) {

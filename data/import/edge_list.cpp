@@ -61,11 +61,12 @@ bool has_matrix_market(const std::string& path, const TextInput& input, EdgeLayo
          (layout == EdgeLayout::list || lower(line).find(" array") == std::string::npos);
 }
 
-bool has_integers(const std::vector<std::string>& fields, const EdgeColumns& columns) {
+bool has_integers(const std::vector<std::string>& fields, const EdgeColumns& columns,
+                  std::optional<Decimal> decimal) {
   const auto is_integer = [&](int64_t column) {
     if (column >= std::ssize(fields)) return false;
     const std::string& field = fields[static_cast<size_t>(column)];
-    return !is_code(field) && list_id(field);
+    return !is_code(field) && list_id(field, decimal);
   };
   return is_integer(columns.source) && is_integer(columns.target);
 }
@@ -115,7 +116,8 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
   EdgeColumns& columns = layout.columns;
   const bool numbered = options.ids.value_or(NodeIds::Kind::names) != NodeIds::Kind::names;
   head = read_head(path, options.text, false, [&](const TableHead& seen, const auto&) {
-    return !numbered && !has_integers(seen.first, {}) && !has_integers(seen.second, {});
+    return !numbered && !has_integers(seen.first, {}, seen.decimal) &&
+           !has_integers(seen.second, {}, seen.decimal);
   });
   const std::string place = head.place(path);
   if (head.empty) data_fail("{}: no edges, expected some{}", excerpt(path), head.beside_comments());
@@ -145,14 +147,14 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
   };
   columns = stated || may_be ? edge_columns(head.first, options.columns, place) : without_header();
 
-  const bool integers_below = may_be && has_integers(head.second, columns);
+  const bool integers_below = may_be && has_integers(head.second, columns, head.decimal);
   const bool relations = may_be && columns.rule == Rule::known && columns.relation >= 0;
   const bool alone = may_be && columns.rule == Rule::known && head.second.empty();
   if (stated || integers_below || relations || alone) head.format.header_line = head.format.first_line;
   if (head.has_header() && head.second.empty())
     data_fail("{}: no edges after the header, expected some{}", place,
               alone ? " (--header no: it is an edge)" : "");
-  const bool integers = has_integers(head.has_header() ? head.second : head.first, columns);
+  const bool integers = has_integers(head.has_header() ? head.second : head.first, columns, head.decimal);
   layout.kind = options.ids.value_or(integers ? NodeIds::Kind::integers : NodeIds::Kind::names);
   if (layout.kind == NodeIds::Kind::names && integers_below) head.format.header_line = 0;
   layout.doubtful = may_be && !head.has_header() && layout.kind == NodeIds::Kind::names;
@@ -242,7 +244,7 @@ ImportedEdges read_edges(const std::string& path, const EdgeListOptions& options
   TextSource source(path, input, &reading);
   if (!matrix_market) {
     const ListLayout layout = layout_of(path, options);
-    ids = NodeIds(layout.kind);
+    ids = NodeIds(layout.kind, layout.head.decimal.value_or(Decimal::point));
     ids.reserve_numbers(layout.kind == NodeIds::Kind::numbers ? options.nodes : 0);
     return read_list(source, layout, options, ids, labels, notes);
   }

@@ -141,19 +141,20 @@ void EdgeTable::read_ends(NodeTypes& types) {
                                                                          : "the name of a type of nodes");
   };
   const auto add = [&](size_t end, std::string_view id, std::string_view graph, int64_t line) {
-    const std::string joined = graph_ < 0 ? "" : NodeType::joined(graph, id);
-    const int32_t node = ends[end]->add(graph_ < 0 ? id : joined, source, line);
+    const std::string joined = graph_ < 0 ? "" : ends[end]->joined(graph, id);
+    const int32_t node = ends[end]->add(graph_ < 0 ? id : joined, source, line, spellings_);
     if (doubtful_[end] && node >= listed[end]) fail_doubtful(end, id, line);
     return node;
   };
   const auto kind_in = [&](const std::string_view* field, int64_t line) {
-    std::string key(field[2]);
+    const std::string relation = relation_ < 0 ? "" : relations_.text(relations_.add(field[2]));
+    std::string key = relation;
     if (typed) key.append(1, '\0').append(field[5]).append(1, '\0').append(field[6]);
     const auto [entry, is_new] = numbers.try_emplace(std::move(key), static_cast<int32_t>(kinds_.size()));
     if (!is_new) return entry->second;
     EdgeType kind = type_;
     for (const size_t slot : {2, 5, 6}) source.expect_utf8(line, field[slot]);
-    if (relation_ >= 0) kind.name = field[2];
+    if (relation_ >= 0) kind.name = relation;
     if (typed) kind.src = type_called(field[5], types);
     if (typed) kind.dst = type_called(field[6], types);
     entry->second = static_cast<int32_t>(std::ranges::find(kinds_, kind) - kinds_.begin());
@@ -258,7 +259,8 @@ std::string EdgeTable::note() const {
     if (std::ranges::find(relations, kind.name) == relations.end()) relations.push_back(kind.name);
   if (relation_ >= 0)
     note += fmt::format("; {} type{} from {}: {}", relations.size(), relations.size() == 1 ? "" : "s",
-                        name(relation_), detail::listed(relations, 5));
+                        name(relation_), detail::listed(relations, 5)) +
+            relations_.spellings().note("type");
   else
     note += fmt::format(" as \"{}\"", excerpt(type_.name));
   if (!bare_.empty())
@@ -266,7 +268,7 @@ std::string EdgeTable::note() const {
         "; without a table of nodes: {}{}", detail::listed(bare_, 5),
         table_.type.src.empty() && !typed ? " (the type of edges, SOURCE:NAME:TARGET, says which)" : "");
   if (columns_.weight >= 0) note += "; weights from " + name(columns_.weight);
-  note += rounding_.note("weight");
+  note += rounding_.note("weight") + spellings_.note();
   if (dropped_ > 0)
     note += fmt::format("; {} line{} without an id dropped", dropped_, dropped_ == 1 ? "" : "s");
   if (!table_.undirected && directions_.all_undirected())

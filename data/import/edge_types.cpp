@@ -24,9 +24,9 @@ bool is_same_kind(const std::string& type, const std::string& word) {
   return name == word || name == word + "s" || name + "s" == word;
 }
 
-bool has_number_id(const std::vector<std::string>& row, int64_t column) {
+bool has_number_id(const std::vector<std::string>& row, int64_t column, Decimal decimal) {
   const auto k = static_cast<size_t>(column);
-  return k < row.size() && integer_id(row[k]) && !is_code(row[k]);
+  return k < row.size() && integer_id(row[k], decimal) && !is_code(row[k]);
 }
 
 }  // namespace
@@ -117,7 +117,9 @@ std::string EdgeTable::find_type(size_t end, const NodeTypes& types) {
     const std::vector<std::string> others = kind_words(column_name(other, rows_.names()));
     doubtful_[end] = words != others && !other_types.empty();
     // Equal names are one node; equal numbers of "user" and "item" need not be.
-    const bool numbers = has_number_id(rows_.first_row(), column) && has_number_id(rows_.first_row(), other);
+    const Decimal decimal = files_.id_decimal();
+    const bool numbers =
+        has_number_id(rows_.first_row(), column, decimal) && has_number_id(rows_.first_row(), other, decimal);
     const std::string second = !declared.empty() ? declared[0] : others.empty() ? "node" : others.back();
     if (numbers && words != others)
       data_fail("{}: {} and {} may be ids of two kinds of nodes, expected {}", rows_.place(),
@@ -144,8 +146,11 @@ void EdgeTable::find_types(const NodeTypes& types) {
 
 const std::string& EdgeTable::type_called(std::string_view field, NodeTypes& types) const {
   if (const auto type = types.find(field); type != types.end()) return type->first;
+  const Decimal decimal = files_.id_decimal();
   for (const auto& [type, nodes] : types)
-    if (nodes.has_table() && (is_same_kind(type, lower(field)) || nodes.group() == field)) return type;
+    if ((nodes.has_table() && (is_same_kind(type, lower(field)) || nodes.group() == field)) ||
+        without_fraction(type, decimal) == without_fraction(field, decimal))
+      return type;
   NodeTableFile alone;
   alone.type = field;
   alone.ids = NodeIds::Kind::names;  // some of a type may be numbers

@@ -17,18 +17,18 @@ NodeIds::Kind kind_of(const Dataset& data, bool of_graphs, bool by_number) {
 
 }  // namespace
 
-ItemNames::ItemNames(const Dataset& data, const std::string& file, bool of_graphs, bool by_row,
-                     std::string_view hint)
+ItemNames::ItemNames(const Dataset& data, const std::string& file, bool of_graphs,
+                     std::optional<Decimal> decimal, bool by_row, std::string_view hint)
     : of_graphs_(of_graphs),
       count_(of_graphs ? data.graph_offsets.numel() - 1 : data.num_nodes()),
-      ids_(kind_of(data, of_graphs, by_row)) {
+      ids_(kind_of(data, of_graphs, by_row), decimal.value_or(Decimal::point)) {
   if (ids_.kind() == NodeIds::Kind::numbers) {
     ids_.reserve_numbers(count_);
     if (data.order && !of_graphs) rows_ = inverse_order(data.order.to(Device::cpu())).to_vector<int32_t>();
     return;
   }
   if (of_graphs) {
-    for (const std::string& name : data.graph_names) ids_.add(name);
+    for (const std::string& name : data.graph_names) ids_.add_exact(name);
     return;
   }
   std::vector<int64_t> numbers;
@@ -38,7 +38,8 @@ ItemNames::ItemNames(const Dataset& data, const std::string& file, bool of_graph
   else
     names = {data.node_names.to(Device::cpu()), data.node_name_offsets.to(Device::cpu())};
   for (int64_t i = 0; i < count_; ++i) {
-    const int32_t row = data.node_ids ? ids_.add(numbers[static_cast<size_t>(i)]) : ids_.add(names.text(i));
+    const int32_t row =
+        data.node_ids ? ids_.add(numbers[static_cast<size_t>(i)]) : ids_.add_exact(names.text(i));
     if (row != i)
       data_fail("{}: {}: nodes {} and {} are both called '{}', expected different names to match rows by{}",
                 excerpt(file), data.node_ids ? "nodes/id" : "nodes/name", row, i, excerpt(ids_.text(row)),

@@ -118,7 +118,7 @@ class ListReader {
       ends.names[ends.names.size() - 2 + end] = field;
       return true;
     }
-    const auto id = list_id(field);
+    const auto id = list_id(field, head_.decimal);
     if (!id && is_missing_id(field)) {
       if (options_.missing_ids == MissingIds::drop) return false;
       fail_missing(field, line, column);

@@ -53,9 +53,11 @@ class MatrixTable {
     named_rows_ = nodes + 1 == columns_;
     if (!named_rows_) matrix.rounding.merge(first_rounding);
     set_names(matrix, lines);
-    matrix.note = head_.str(0) + (named_rows_          ? "; names from the first column"
-                                  : head_.has_header() ? ""
-                                                       : "; nodes by number, from 0");
+    matrix.note = head_.str(0) +
+                  (named_rows_          ? "; names from the first column"
+                   : head_.has_header() ? ""
+                                        : "; nodes by number, from 0") +
+                  spellings_.note();
     return matrix;
   }
 
@@ -138,7 +140,7 @@ class MatrixTable {
     expect_names(std::ssize(header), nodes);
     std::vector<int32_t> place_of;  // of a column among the rows
     for (const std::string& name : header) {
-      place_of.push_back(matrix.ids.find(std::string_view(name)));
+      place_of.push_back(matrix.ids.find(std::string_view(name), spellings_));
       if (place_of.back() < 0)
         data_fail("{}: column \"{}\" is the name of no row, expected the same names in both", place,
                   excerpt(name));
@@ -159,6 +161,7 @@ class MatrixTable {
   bool named_rows_ = false;
   int64_t columns_ = 0;
   std::vector<std::string> names_;  // first fields of all rows
+  IdSpellings spellings_;           // of these in the header
 };
 
 /// Boisvert, Pozo & Remington 1996: all values column by column, or those of the lower triangle.

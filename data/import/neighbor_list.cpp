@@ -185,7 +185,8 @@ class NeighborReader {
     if (!colon_ || !trimmed(neighbors).empty())
       for (RecordFields field(source_, source_.line_number(), neighbors, separator_); field.next();)
         integers = integers && (field.field().empty() || integer_in(field.field()));
-    matrix.ids = NodeIds(options_.ids.value_or(integers ? NodeIds::Kind::integers : NodeIds::Kind::names));
+    matrix.ids = NodeIds(options_.ids.value_or(integers ? NodeIds::Kind::integers : NodeIds::Kind::names),
+                         options_.text.decimal.value_or(Decimal::point));
   }
 
   void read_line(std::string_view line, EdgeMatrix& matrix) {

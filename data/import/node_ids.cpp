@@ -1,3 +1,4 @@
+#include <adjoint/core/text.h>
 #include <adjoint/data/import/fields.h>
 #include <adjoint/data/import/node_ids.h>
 
@@ -12,6 +13,8 @@ namespace adj {
 
 namespace {
 
+constexpr int64_t kExact = int64_t{1} << 53;  // whole numbers below it are exact in double
+
 /// Most files number nodes nearly from 0: a table is much faster than hashing there.
 constexpr int64_t kSmall = int64_t{1} << 24;
 constexpr size_t kFirstSlots = 1024;
@@ -22,15 +25,48 @@ uint64_t mixed(uint64_t x) {  // SplitMix64 finalizer
   return x ^ (x >> 31);
 }
 
+bool is_exact_integer(std::string_view text) {
+  const std::optional<int64_t> integer = integer_in(text);
+  return integer && *integer > -kExact && *integer < kExact;
+}
+
 }  // namespace
 
-std::optional<int64_t> integer_id(std::string_view text) {
-  if (const std::optional<int64_t> integer = integer_in(text)) return integer;
-  constexpr double kExact = 1LL << 53;
+std::string_view without_fraction(std::string_view text, Decimal decimal) {
+  if (!text.ends_with(".0") && (decimal == Decimal::point || !text.ends_with(",0"))) return text;
+  const std::string_view whole = text.substr(0, text.size() - 2);
+  return is_exact_integer(whole) ? whole : text;
+}
+
+std::optional<int64_t> integer_id(std::string_view text, Decimal decimal) {
+  if (const std::optional<int64_t> integer = integer_in(without_fraction(text, decimal))) return integer;
   const std::optional<double> number = double_in(text);
-  if (!number || std::abs(*number) >= kExact || std::floor(*number) != *number) return {};
+  if (!number || std::abs(*number) >= static_cast<double>(kExact) || std::floor(*number) != *number)
+    return {};
   return static_cast<int64_t>(*number);
 }
+
+void IdSpellings::add(std::string_view field, std::string_view node) {
+  if (field == node || count++ > 0) return;
+  spelling = field;
+  name = node;
+}
+
+void IdSpellings::merge(const IdSpellings& later) {
+  if (count == 0)
+    *this = later;
+  else
+    count += later.count;
+}
+
+std::string IdSpellings::text(std::string_view thing) const {
+  if (count == 0) return "";
+  return fmt::format("{} field{} of a number, as \"{}\" of \"{}\": the same {}", count,
+                     count == 1 ? " is another spelling" : "s are other spellings", excerpt(spelling),
+                     excerpt(name), thing);
+}
+
+std::string IdSpellings::note(std::string_view thing) const { return count == 0 ? "" : "; " + text(thing); }
 
 std::string_view NodeIds::name(int32_t node) const {
   const auto k = static_cast<size_t>(node);
@@ -86,15 +122,38 @@ int32_t NodeIds::add(int64_t id) {
 
 int32_t NodeIds::add(std::string_view text) {
   grow();
-  int32_t& node = slots_[slot_of(text)];
-  if (node == 0) {
-    if (size_ == kMost) return -1;
-    node = static_cast<int32_t>(++size_);
-    bytes_ += text;
-    ends_.push_back(static_cast<int64_t>(bytes_.size()));
-    ++hashed_;
+  const size_t slot = slot_of(text);
+  if (slots_[slot] != 0) return slots_[slot] - 1;
+  const int32_t same = find_spelling(text);
+  if (same < 0) return insert(text, slot);
+  spellings_.add(text, name(same));
+  return same;
+}
+
+int32_t NodeIds::add_exact(std::string_view text) {
+  grow();
+  const size_t slot = slot_of(text);
+  return slots_[slot] != 0 ? slots_[slot] - 1 : insert(text, slot);
+}
+
+int32_t NodeIds::insert(std::string_view text, size_t slot) {
+  if (size_ == kMost) return -1;
+  slots_[slot] = static_cast<int32_t>(++size_);
+  bytes_ += text;
+  ends_.push_back(static_cast<int64_t>(bytes_.size()));
+  ++hashed_;
+  return slots_[slot] - 1;
+}
+
+/// The node whose name is the same number, if no node has this text; -1: none.
+int32_t NodeIds::find_spelling(std::string_view text) const {
+  const std::string_view whole = without_fraction(text, decimal_);
+  if (whole.size() == text.size() && !is_exact_integer(text)) return -1;
+  for (const std::string_view fraction : {"", ".0", ",0"}) {
+    if (fraction == ",0" && decimal_ == Decimal::point) break;
+    if (const int32_t node = slots_[slot_of(std::string(whole).append(fraction))]; node != 0) return node - 1;
   }
-  return node - 1;
+  return -1;
 }
 
 int32_t NodeIds::find(int64_t id) const {
@@ -105,14 +164,23 @@ int32_t NodeIds::find(int64_t id) const {
 }
 
 int32_t NodeIds::find(std::string_view field) const {
-  if (kind_ == Kind::names) return slots_.empty() ? -1 : slots_[slot_of(field)] - 1;
-  const std::optional<int64_t> id = integer_id(field);
+  if (kind_ == Kind::names) {
+    const int32_t node = slots_.empty() ? -1 : slots_[slot_of(field)] - 1;
+    return node >= 0 || slots_.empty() ? node : find_spelling(field);
+  }
+  const std::optional<int64_t> id = integer_id(field, decimal_);
   return id ? find(*id) : -1;
+}
+
+int32_t NodeIds::find(std::string_view field, IdSpellings& spellings) const {
+  const int32_t node = find(field);
+  if (node >= 0 && kind_ == Kind::names) spellings.add(field, name(node));
+  return node;
 }
 
 bool NodeIds::add_text(std::string_view field) {
   if (kind_ == Kind::names) return add(field) >= 0;
-  const std::optional<int64_t> id = integer_id(field);
+  const std::optional<int64_t> id = integer_id(field, decimal_);
   return id && (kind_ != Kind::numbers || (*id >= 0 && *id < kMost)) && add(*id) >= 0;
 }
 
@@ -133,7 +201,7 @@ void NodeIds::forget_first(int64_t count) {
 }
 
 std::string NodeIds::str() const {
-  if (kind_ == Kind::names) return "names";
+  if (kind_ == Kind::names) return "names" + spellings_.note();
   if (kind_ == Kind::integers) {
     const auto [least, most] = std::minmax_element(ids_.begin(), ids_.end());
     return fmt::format("integers from {} to {}", *least, *most);

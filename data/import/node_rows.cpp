@@ -83,8 +83,8 @@ std::string_view NodeRows::header_hint(int64_t line) const {
              : "";
 }
 
-int32_t NodeRows::node_of(std::string_view id, int64_t line) const {
-  const int32_t node = ids_.find(id);
+int32_t NodeRows::node_of(std::string_view id, int64_t line, IdSpellings& spellings) const {
+  const int32_t node = ids_.find(id, spellings);
   if (node >= 0) return node;
   if (ids_.kind() == NodeIds::Kind::numbers)
     source_.fail(line, "\"{}\" is not a node, expected 0 to {} (--nodes N for more){}", excerpt(id),
@@ -118,7 +118,8 @@ std::string NodeRows::shortage(int64_t rows) const {
 }
 
 std::string NodeRows::note(int64_t comments) const {
-  return fmt::format("{}: {}{}", excerpt(source_.path()), head_.str(comments), columns_.id_note(names()));
+  return fmt::format("{}: {}{}{}", excerpt(source_.path()), head_.str(comments), columns_.id_note(names()),
+                     spellings_.note());
 }
 
 std::string id_in_split(const NodeRows& rows, int64_t line, std::string_view record) {

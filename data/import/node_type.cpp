@@ -29,12 +29,12 @@ std::string NodeType::group() const {
 }
 
 NodeType::NodeType(const NodeTableFile& table, const TableFiles& files, bool joined)
-    : table_(table), files_(files), joined_(joined) {
+    : table_(table), files_(files), decimal_(files.id_decimal()), joined_(joined) {
   chosen_ids_ = table_.ids.has_value();
   if (table_.path.empty()) {
     if (!table_.id.empty() || !table_.label.empty() || !table_.features.empty() || !table_.time.empty())
       data_fail("nodes \"{}\": no file, expected one for their columns", excerpt(table_.type));
-    if (table_.ids) ids_.emplace(*table_.ids);
+    if (table_.ids) ids_.emplace(*table_.ids, decimal_);
     return;
   }
   std::vector<std::string> chosen = table_.features;
@@ -80,25 +80,28 @@ void NodeType::choose_id(const NodeIds& ends, std::vector<std::string>& notes) {
                               column_text(column, rows_->names())));
 }
 
-std::string NodeType::joined(std::string_view graph, std::string_view id) {
+std::string NodeType::joined(std::string_view graph, std::string_view id) const {
   std::string both;
-  for (const char c : graph) {
+  for (const char c : without_fraction(graph, decimal_)) {
     if (c == '/' || c == '\\') both += '\\';  // else a/b of c would be b/c of a
     both += c;
   }
-  return both.append("/").append(id);
+  return both.append("/").append(without_fraction(id, decimal_));
 }
 
-std::vector<int32_t> NodeType::read_graphs(NodeType& graphs) {
+std::vector<int32_t> NodeType::read_graphs(NodeType& graphs, std::vector<std::string>& notes) {
   std::vector<int32_t> found;
+  IdSpellings spellings;
   rows_->read({graph_}, [&](const RowFields& block) {
     for (size_t k = 0; k < block.lines.size(); ++k) {
       if (block.fields[k].empty())
         rows_->source().fail(block.lines[k], "nothing in {}, expected the id of a graph",
                              column_text(graph_, rows_->names()));
-      found.push_back(graphs.add(block.fields[k], rows_->source(), block.lines[k]));
+      found.push_back(graphs.add(block.fields[k], rows_->source(), block.lines[k], spellings));
     }
   });
+  if (spellings.count > 0)
+    notes.push_back(fmt::format("{}: {}", excerpt(table_.path), spellings.text("graph")));
   return found;
 }
 
@@ -107,12 +110,14 @@ void NodeType::read_ids() {
   if (!table_.ids) {
     bool integers = true;
     rows_->read({columns_.id}, [&](const RowFields& block) {
-      integers = integers && std::all_of(block.fields.begin(), block.fields.end(),
-                                         [](std::string_view id) { return integer_id(id) && !is_code(id); });
+      integers =
+          integers && std::all_of(block.fields.begin(), block.fields.end(), [this](std::string_view id) {
+            return integer_id(id, decimal_) && !is_code(id);
+          });
     });
     table_.ids = integers ? NodeIds::Kind::integers : NodeIds::Kind::names;
   }
-  ids_.emplace(*table_.ids);
+  ids_.emplace(*table_.ids, decimal_);
   TextSource& source = rows_->source();
   const std::string column = column_text(columns_.id, rows_->names());
   const bool keeps_missing = std::ranges::any_of(
@@ -126,19 +131,22 @@ void NodeType::read_ids() {
       source.expect_utf8(block.lines[k], id);
       if (joined_) id = both = joined(block.fields[2 * k + 1], id);
       const int64_t before = ids_->size();
-      if (!ids_->add_text(id))
+      IdSpellings twin;
+      if (ids_->find(id, twin) < 0 && !ids_->add_text(id))
         source.fail(block.lines[k], "\"{}\" in {}, expected an integer (ids: names takes any text)",
                     excerpt(id), column);
       if (ids_->size() == before)
-        source.fail(block.lines[k], "'{}' in {} occurs twice, expected one row for each node", excerpt(id),
-                    column);
+        source.fail(block.lines[k], "'{}' in {} occurs twice{}, expected one row for each node", excerpt(id),
+                    column, twin.count > 0 ? fmt::format(", before as '{}'", excerpt(twin.name)) : "");
     }
   });
   listed_ = ids_->size();
 }
 
-int32_t NodeType::add(std::string_view id, TextSource& source, int64_t line) {
-  if (!ids_) ids_.emplace(integer_id(id) && !is_code(id) ? NodeIds::Kind::integers : NodeIds::Kind::names);
+int32_t NodeType::add(std::string_view id, TextSource& source, int64_t line, IdSpellings& spellings) {
+  if (!ids_)
+    ids_.emplace(integer_id(id, decimal_) && !is_code(id) ? NodeIds::Kind::integers : NodeIds::Kind::names,
+                 decimal_);
   if (!chosen_ids_ && ids_->kind() == NodeIds::Kind::integers && is_code(id)) [[unlikely]]
     source.fail(
         line,
@@ -146,7 +154,7 @@ int32_t NodeType::add(std::string_view id, TextSource& source, int64_t line) {
         "or integers says what they are)",
         excerpt(id), excerpt(table_.type));
   if (ids_->kind() == NodeIds::Kind::names) source.expect_utf8(line, id);
-  const int32_t found = ids_->find(id);
+  const int32_t found = ids_->find(id, spellings);
   if (found >= 0) return found;
   if (!ids_->add_text(id))
     source.fail(line, "\"{}\", expected an integer, as {} of nodes \"{}\" (ids: names takes any text)",

@@ -69,7 +69,8 @@ class SplitColumn {
   SplitColumn(const Dataset& data, const std::string& file, const SplitTable& table, IsValue is_value)
       : data_(data),
         table_(readable(table)),
-        items_(data, file, is_of_graphs(data.task), table.by_row, " (--by-row: by their order)"),
+        items_(data, file, is_of_graphs(data.task), table.text.decimal, table.by_row,
+               " (--by-row: by their order)"),
         source_(table_.path, table_.text.input) {
     if (is_of_edges(data.task))
       data_fail(
@@ -91,12 +92,14 @@ class SplitColumn {
     std::vector<TableValue> values;
     std::vector<uint8_t> seen(static_cast<size_t>(items_.count()));
     PassedOver strangers, empty, unlabelled;
+    IdSpellings spellings;
     int64_t rows = 0;
     RecordReader reader(source_, head_.format);
     while (reader.next(table_.by_row && head_.columns() == 1)) {
       const int64_t line = reader.number();
       const auto [id, text] = fields(line, reader.record());
-      const int32_t item = table_.by_row ? items_.find_row(rows) : items_.find(std::string_view(id));
+      const int32_t item =
+          table_.by_row ? items_.find_row(rows) : items_.find(std::string_view(id), spellings);
       const std::string name = table_.by_row ? std::to_string(rows) : id;
       ++rows;
       if (item < 0 && table_.by_row)
@@ -116,8 +119,9 @@ class SplitColumn {
         values.push_back({item, line, text});
     }
     expect_matches(rows, strangers.count());
-    notes.push_back(fmt::format("{}: {}{}; split by {}", excerpt(table_.path), head_.str(reader.comments()),
-                                id_note_, column()));
+    notes.push_back(fmt::format("{}: {}{}{}; split by {}", excerpt(table_.path), head_.str(reader.comments()),
+                                id_note_, spellings.note(items_.word().substr(0, items_.word().size() - 1)),
+                                column()));
     strangers.note(table_.path, fmt::format("rows of other {}, passed over", items_.word()), notes);
     empty.note(table_.path, fmt::format("{} without a value, in no part", items_.word()), notes);
     unlabelled.note(table_.path, fmt::format("{} without a label, in no part", items_.word()), notes);

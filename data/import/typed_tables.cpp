@@ -30,6 +30,13 @@ std::vector<std::string> TableFiles::paths() const {
   return all;
 }
 
+Decimal TableFiles::id_decimal() const {
+  const auto has_comma = [](const auto& files) { return files.text.decimal == Decimal::comma; };
+  return has_comma(*this) || std::ranges::any_of(nodes, has_comma) || std::ranges::any_of(edges, has_comma)
+             ? Decimal::comma
+             : Decimal::point;
+}
+
 namespace {
 
 /// Edges that join the same two nodes in the same direction, and what the added reverses lack.
@@ -119,7 +126,7 @@ class TableImport {
 
  private:
   void choose_id(const std::string& name, NodeType& type) {
-    NodeIds ends(NodeIds::Kind::names);
+    NodeIds ends(NodeIds::Kind::names, files_.id_decimal());
     for (const auto& table : tables_) table->add_ids(name, ends);
     if (ends.size() > 0) type.choose_id(ends, notes_);
   }
@@ -214,7 +221,7 @@ Dataset import_graph_tables(const TableFiles& files, std::vector<std::string>& n
   NodeType graphs(table, written);
   graphs.read_ids();
   const int64_t listed = graphs.size();
-  const std::vector<int32_t> graph_of = import.types().begin()->second.read_graphs(graphs);
+  const std::vector<int32_t> graph_of = import.types().begin()->second.read_graphs(graphs, notes);
   if (listed > 0 && graphs.size() > listed)
     data_fail("{}: {} graphs, of which {} have no row in {}, first \"{}\", expected one for each",
               excerpt(files.nodes[0].path), graphs.size(), graphs.size() - listed, excerpt(table.path),

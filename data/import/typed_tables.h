@@ -70,6 +70,8 @@ struct TableFiles {
 
   /// All paths.
   std::vector<std::string> paths() const;
+  /// The decimal mark of ids, which several tables have: a comma if it is that of any table.
+  Decimal id_decimal() const;
 };
 
 /// Sets an entry of a table by its name on the command line and in a description: "id", "label", "columns",

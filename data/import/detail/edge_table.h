@@ -76,6 +76,8 @@ class EdgeTable {
   int64_t dropped_ = 0;
   Rounding rounding_;  // of weights
   EdgeDirections directions_;
+  IdSpellings spellings_;                                         // of ends
+  NodeIds relations_{NodeIds::Kind::names, files_.id_decimal()};  // names of types
 };
 
 }  // namespace adj

@@ -2,6 +2,7 @@
 
 #include <adjoint/data/import/node_ids.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,16 +13,19 @@ namespace adj::detail {
 /// numbers, from 0, in the order before `reorder`; graphs likewise by graphs/name.
 class ItemNames {
  public:
-  /// `file`: the dataset's. `by_row`: by numbers, whatever the names are. Throws DataError if two nodes have
-  /// one name; `hint` is appended.
-  ItemNames(const Dataset& data, const std::string& file, bool of_graphs, bool by_row = false,
-            std::string_view hint = "");
+  /// `file`: the dataset's. `decimal`: of the fields to find. `by_row`: by numbers, whatever the names are.
+  /// Throws DataError if two nodes have one name; `hint` is appended.
+  ItemNames(const Dataset& data, const std::string& file, bool of_graphs, std::optional<Decimal> decimal,
+            bool by_row = false, std::string_view hint = "");
 
   /// "nodes" or "graphs".
   std::string_view word() const { return of_graphs_ ? "graphs" : "nodes"; }
   int64_t count() const { return count_; }
   /// Row of the dataset; -1: none of that name.
   int32_t find(std::string_view field) const { return row_of(ids_.find(field)); }
+  int32_t find(std::string_view field, IdSpellings& spellings) const {  ///< counts other spellings
+    return row_of(ids_.find(field, spellings));
+  }
   int32_t find_row(int64_t number) const {
     return row_of(number < count_ ? static_cast<int32_t>(number) : -1);
   }

@@ -26,9 +26,9 @@ struct ListLayout {
 };
 
 /// An integer as lists write ids: also 7.0, as data frames do, but not 1e5.
-inline std::optional<int64_t> list_id(std::string_view text) {
+inline std::optional<int64_t> list_id(std::string_view text, std::optional<Decimal> decimal) {
   const std::optional<int64_t> integer = integer_in(text);
-  return integer || !text.ends_with(".0") ? integer : integer_id(text);
+  return integer ? integer : integer_in(without_fraction(text, decimal.value_or(Decimal::point)));
 }
 
 /// Throws DataError if the header's names say that edges or nodes are of several kinds.

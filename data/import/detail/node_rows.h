@@ -16,6 +16,7 @@ struct RowBlock {
   std::vector<int64_t> lines;
   std::vector<float> values;
   int64_t comments = 0;
+  IdSpellings spellings;
 };
 
 /// A file with one row per node: its format, its header, and the mapping of rows to nodes.
@@ -52,9 +53,10 @@ class NodeRows {
   /// One pass over the file by `source`: parse(block) gives a RowBlock, in parallel; then take(part, k, node)
   /// for row k of a part, and finish(part), in order. Returns the number of rows and the line of the last.
   template <class Parse, class Take, class Finish>
-  std::pair<int64_t, int64_t> read_rows(TextSource& source, Parse parse, Take take, Finish finish) const;
+  std::pair<int64_t, int64_t> read_rows(TextSource& source, Parse parse, Take take, Finish finish);
   /// Throws if there is no node of that id, or of row number `row`.
-  int32_t node_of(std::string_view id, int64_t line) const;
+  int32_t node_of(std::string_view id, int64_t line) { return node_of(id, line, spellings_); }
+  int32_t node_of(std::string_view id, int64_t line, IdSpellings& spellings) const;
   int32_t node_of_row(int64_t row, int64_t line) const;
   /// Throws if the node already had a row.
   void mark(int32_t node, int64_t line, std::string_view remedy = {});
@@ -77,6 +79,7 @@ class NodeRows {
   NodeColumns columns_;
   std::vector<int64_t> slots_, slot_;
   std::vector<uint8_t> seen_;
+  IdSpellings spellings_;
 };
 
 template <class Use>
@@ -93,7 +96,7 @@ void NodeRows::read_block(const TextBlock& block, int64_t width, RowBlock& part,
           int64_t column = 0;
           for (; field.next(); ++column) {
             if (column == columns_.id)
-              part.nodes.push_back(node_of(field.field(), line));
+              part.nodes.push_back(node_of(field.field(), line, part.spellings));
             else if (const int64_t k = slot(column); k >= 0)
               use(static_cast<size_t>(k), field.field(), line, row);
           }
@@ -107,8 +110,7 @@ void NodeRows::read_block(const TextBlock& block, int64_t width, RowBlock& part,
 }
 
 template <class Parse, class Take, class Finish>
-std::pair<int64_t, int64_t> NodeRows::read_rows(TextSource& source, Parse parse, Take take,
-                                                Finish finish) const {
+std::pair<int64_t, int64_t> NodeRows::read_rows(TextSource& source, Parse parse, Take take, Finish finish) {
   int64_t count = 0, last_line = 0;
   source.cut_by([this](std::string_view text, int64_t line) { return head_.format.last_end(text, line); });
   source.for_blocks(parse, [&](const auto& part) {
@@ -116,6 +118,7 @@ std::pair<int64_t, int64_t> NodeRows::read_rows(TextSource& source, Parse parse,
       take(part, k, by_row_ ? node_of_row(count, part.lines[k]) : part.nodes[k]);
       last_line = part.lines[k];
     }
+    spellings_.merge(part.spellings);
     finish(part);
   });
   return {count, last_line};

@@ -33,12 +33,13 @@ class NodeType {
   static std::string id_key(std::string_view id);
   /// Adds those of the table.
   void read_ids();
-  /// The number of an end of an edge, added if it is new; throws DataError if it is no id.
-  int32_t add(std::string_view id, TextSource& source, int64_t line);
-  /// The id of a node in a graph.
-  static std::string joined(std::string_view graph, std::string_view id);
+  /// The number of an end of an edge, added if it is new; throws DataError if it is no id. Counts other
+  /// spellings.
+  int32_t add(std::string_view id, TextSource& source, int64_t line, IdSpellings& spellings);
+  /// The id of a node in a graph, of the numbers 1 and 1.0 the same.
+  std::string joined(std::string_view graph, std::string_view id) const;
   /// For each row of the table its graph, added to `graphs` if it is new.
-  std::vector<int32_t> read_graphs(NodeType& graphs);
+  std::vector<int32_t> read_graphs(NodeType& graphs, std::vector<std::string>& notes);
   /// Features, labels, splits, times and ids; after all edges were read.
   ItemTable items(std::vector<std::string>& notes);
 
@@ -50,6 +51,7 @@ class NodeType {
   NodeTableFile table_;
   bool chosen_ids_ = false;  // the user says what they are
   const TableFiles& files_;
+  Decimal decimal_;  // of ids
   bool joined_;
   std::unique_ptr<TableRows> rows_;  // absent: there is no table
   NodeColumns columns_;
