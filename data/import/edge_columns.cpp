@@ -320,6 +320,14 @@ std::string EdgeColumns::str(std::span<const std::string> names, int64_t columns
                      passed_over(std::array{source, target, weight, label}, names, columns));
 }
 
+std::string EdgeColumns::guess_note(int64_t columns, std::string_view dashes) const {
+  if (rule != Rule::first || columns < 3 || weight >= 0 || label >= 0) return "";
+  return fmt::format(
+      "; no header, so that ends are the first two ({0}source and {0}target: others; {0}weight COLUMN: "
+      "weights)",
+      dashes);
+}
+
 EdgeColumns edge_columns(std::span<const std::string> names, const EdgeColumnNames& chosen,
                          const std::string& place) {
   constexpr size_t kLongestName = 100;

@@ -42,6 +42,9 @@ struct EdgeColumns {
   /// "edges from Source to Target; weights from Weight; passed over: Id, Type", with "column 3" for columns
   /// without a name. Empty for two columns, source and target in this order.
   std::string str(std::span<const std::string> names, int64_t columns) const;
+  /// That the first two of more columns were taken, as there is no header and no choice; or empty. `dashes`
+  /// precede options.
+  std::string guess_note(int64_t columns, std::string_view dashes) const;
 };
 
 /// Finds the columns by the names in a header. Throws DataError beginning with `place` ("FILE:LINE") for a

@@ -90,6 +90,7 @@ EdgeTable::EdgeTable(const EdgeTableFile& table, const TableFiles& files, NodeTy
   if (table_.coalesce && !distinction().empty())
     data_fail("{}: coalesce: conflicts with {}, as equal edges may have different ones", rows_.place(),
               distinction());
+  expect_one_label(table_.label, rows_.names(), rows_.place());
   graph_ = rows_.column(table_.graph);
   if (table_.like) {
     const std::vector<int64_t> columns =
@@ -274,6 +275,7 @@ std::string EdgeTable::note() const {
   if (!table_.undirected && directions_.all_undirected())
     note += "; the file calls its edges undirected (undirected adds the reverses)";
   const std::string others = passed_over(purposes(), rows_.names(), rows_.columns());
+  note += columns_.guess_note(rows_.columns(), "");
   return note + others + (others.empty() ? "" : " (attributes takes them as attributes; all: every one)");
 }
 
@@ -298,6 +300,7 @@ ItemTable EdgeTable::row_items(std::vector<std::string>& notes) {
     files.like = table_.like;
     files.impute = table_.impute;
     files.missing_labels = table_.missing_labels;
+    files.signed_classes = true;
     files.task = table_.task;
     files.split_column = table_.split;
     files.headers = header;

@@ -44,7 +44,7 @@ class ListReader {
   std::string note() const {
     std::string note = fmt::format("{}: {}", excerpt(source_.path()), head_.str(comments_));
     if (const std::string columns = columns_.str(names(), head_.columns()); !columns.empty())
-      note += "; " + columns;
+      note += "; " + columns + columns_.guess_note(head_.columns(), "--");
     note += "; ids are " + ids_.str();
     const std::string& id =
         (head_.has_header() ? head_.second : head_.first)[static_cast<size_t>(columns_.source)];

@@ -65,6 +65,9 @@ std::optional<Separator> label_separator(const std::vector<std::pair<int32_t, st
   return {};
 }
 
+/// Says which texts mean no label.
+auto missing_test(const NodeFiles& files) { return files.signed_classes ? is_missing : is_missing_label; }
+
 std::string order_of(const LabelClasses& classes) {
   return classes.order == LabelClasses::Order::text ? "text, alphabetical" : "numbers, in ascending order";
 }
@@ -78,11 +81,11 @@ std::string read_label_sets(NodeRows& rows, const NodeFiles& files, Dataset& dat
   bool binary = true;
   const int64_t comments = for_labels(rows, nodes, [&](int32_t node, int64_t line, std::string field) {
     if (rows.by_row()) rows.mark(node, line);
-    binary = binary && (field == "0" || field == "1" || is_missing_label(field)) &&
+    binary = binary && (field == "0" || field == "1" || missing_test(files)(field)) &&
              seen[static_cast<size_t>(node)]++ == 0;
     fields.emplace_back(node, std::move(field));
   });
-  LabelTexts labels(files.missing_labels, is_missing_label);
+  LabelTexts labels(files.missing_labels, missing_test(files));
   const std::optional<Separator> separator = binary ? std::nullopt : label_separator(fields);
   std::vector<std::pair<int32_t, int32_t>> pairs;  // nodes and numbers of texts
   for (const auto& [node, field] : fields) {
@@ -117,7 +120,7 @@ std::string read_label_sets(NodeRows& rows, const NodeFiles& files, Dataset& dat
 }
 
 std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) {
-  LabelTexts labels(files.missing_labels, is_missing_label);
+  LabelTexts labels(files.missing_labels, missing_test(files));
   data.y = Tensor::full({data.num_nodes()}, -1, DType::i32);
   int32_t* const y = data.y.mutable_data<int32_t>();
   const int64_t comments =

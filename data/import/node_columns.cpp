@@ -209,6 +209,16 @@ int64_t chosen_column(const std::string& choice, std::span<const std::string> na
   data_fail("{}: no column \"{}\", expected a number from 1 to {}{}", place, excerpt(choice), columns, known);
 }
 
+void expect_one_label(const std::string& choice, std::span<const std::string> names,
+                      const std::string& place) {
+  if (choice.find(',') == std::string::npos || std::ranges::find(names, choice) != names.end()) return;
+  data_fail(
+      "{}: no column \"{}\", expected one column of labels (convert edges --labels FILE: all columns of a "
+      "file of "
+      "labels)",
+      place, excerpt(choice));
+}
+
 std::string column_name(int64_t column, std::span<const std::string> names) {
   const auto k = static_cast<size_t>(column);
   return k < names.size() && !names[k].empty() ? names[k] : fmt::format("column {}", column + 1);
@@ -294,11 +304,7 @@ NodeColumns node_columns(std::span<const std::string> names, const FirstFields& 
                          const std::function<bool(std::string_view)>& is_node) {
   const auto column = [&](const std::string& choice) { return chosen_column(choice, names, columns, place); };
   NodeColumns found;
-  if (chosen.label.find(',') != std::string::npos && std::ranges::find(names, chosen.label) == names.end())
-    data_fail(
-        "{}: no column \"{}\", expected one column of labels (--labels FILE: all columns of a file of "
-        "labels)",
-        place, excerpt(chosen.label));
+  expect_one_label(chosen.label, names, place);
   // The user says what these are.
   std::vector<int64_t> taken;
   for (const auto* choices : {&chosen.without, &chosen.features})
@@ -313,7 +319,9 @@ NodeColumns node_columns(std::span<const std::string> names, const FirstFields& 
              : !chosen.id.empty() ? column(chosen.id)
                                   : find_id(names, fields, is_taken, is_node, remedy, place);
   const bool index = is_index(names, fields);
-  found.guessed_id = chosen.id.empty() && (found.id > 0 || (found.id == 0 && index));
+  const bool says_id = !names.empty() && found.id >= 0 && fit_of_id(names[static_cast<size_t>(found.id)]) > 0;
+  found.guessed_id =
+      chosen.id.empty() && columns > 1 && (found.id > 0 || (found.id == 0 && (index || !says_id)));
   if (!chosen.label.empty() && chosen.label != "none") found.label = column(chosen.label);
   if (found.label >= 0 && found.label == found.id)
     data_fail("{}: one column for two purposes, expected id and label in different ones", place);

@@ -38,7 +38,8 @@ struct NodeColumns {
   bool has_masks() const { return masks[0] >= 0; }  ///< all three
   /// Further columns that say the split: no features unless they are chosen.
   std::vector<int64_t> splits = {};
-  bool guessed_id = false;  ///< `id` is not simply the first column, or is an index
+  /// `id` was found, but not as a first column whose name says ids.
+  bool guessed_id = false;
   /// Where a first column without a name, or called index, is the id because no name says ids: it, and others
   /// that may have them instead, without repeats and fractions. Else empty.
   std::vector<int64_t> possible_ids = {};
@@ -79,6 +80,9 @@ std::string column_text(int64_t column, std::span<const std::string> names);
 /// The column, from 0, that a choice means: a name, or a number from 1. Throws DataError beginning with
 /// `place`.
 int64_t chosen_column(const std::string& choice, std::span<const std::string> names, int64_t columns,
+                      const std::string& place);
+/// Throws DataError beginning with `place` for a choice of several columns, as "a,b".
+void expect_one_label(const std::string& choice, std::span<const std::string> names,
                       const std::string& place);
 /// The choice that means a column: its name, or its number where another has that name, too.
 std::string choice_for(int64_t column, std::span<const std::string> names);

@@ -88,9 +88,18 @@ Split read_masks(NodeRows& rows, const NodeIds& ids, const Tensor& y, std::vecto
   return {Tensor::from(parts[0]), Tensor::from(parts[1]), Tensor::from(parts[2])};
 }
 
-/// Notes about features that have the name of a label: a model would see the answer.
-void note_labels_within(const NodeFiles& files, const std::vector<std::string>& labels, const Dataset& data,
+/// Notes about features that have the name of a label, from a file of its own, or say the same as the label:
+/// a model would see the answer.
+void note_labels_within(const NodeFiles& files, const FeatureTable& table,
+                        const std::vector<std::string>& labels, const Dataset& data,
                         std::vector<std::string>& notes) {
+  if (files.task == Task::node_class && !files.like)
+    if (const std::vector<std::string> copies = label_copies(table, data.y, data.classes); !copies.empty())
+      notes.push_back(
+          fmt::format("{}: features that say the same as the label, so that models see the answer: {}{}",
+                      excerpt(files.features), detail::listed(copies, 5),
+                      files.columns.features.empty() ? " (--without leaves them out)" : ""));
+  if (labels.empty()) return;
   for (const std::string& name : data.feature_names) {
     const std::string word = lower(name);
     if (word == "label" || word == "class" || std::find(labels.begin(), labels.end(), name) != labels.end())
@@ -114,7 +123,7 @@ std::string possible_labels(const NodeRows& rows, const std::vector<int64_t>& fe
 /// Reads the labels, a file of their own or a column of the features' table.
 template <class Open>
 void read_labels(const std::string& path, const Open& open, const NodeIds& ids, const NodeFiles& files,
-                 Dataset& data, std::vector<std::string>& notes) {
+                 const FeatureTable& table, Dataset& data, std::vector<std::string>& notes) {
   const bool in_table = path == files.features,
              by_row = in_table ? files.features_by_row : files.labels_by_row;
   const bool classes = files.task == Task::node_class;
@@ -133,7 +142,6 @@ void read_labels(const std::string& path, const Open& open, const NodeIds& ids, 
   std::vector<std::string> names;
   for (const int64_t column : rows.slots())
     if (rows.has_header()) names.push_back(rows.names()[static_cast<size_t>(column)]);
-  if (!in_table && rows.has_header()) note_labels_within(files, names, data, notes);
   if (classes) {
     if (rows.slots().size() > 1)
       rows.source().fail(
@@ -166,6 +174,7 @@ void read_labels(const std::string& path, const Open& open, const NodeIds& ids, 
   }
   if (!in_table) notes.back() += columns.split_note(rows.names());
   if (in_table) notes.back() += fmt::format("; labels from {}", column_text(columns.label, rows.names()));
+  note_labels_within(files, table, in_table ? std::vector<std::string>() : names, data, notes);
 }
 
 }  // namespace
@@ -323,7 +332,7 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
     }
   }
   if (!labels.empty())
-    read_labels(labels, open, ids, files, data, notes);
+    read_labels(labels, open, ids, files, table, data, notes);
   else if (files.task != Task::node_class || files.missing_labels || (files.split && files.split->stratified))
     data_fail("{}: no column of labels, expected one called label or class (--label COLUMN says which)",
               excerpt(files.features));

@@ -56,6 +56,7 @@ struct NodeFiles {
   /// Exact spellings of labels that mean unlabelled, in addition to empty ones, is_missing() values and -1.
   /// An empty list, or one with an empty text, replaces these: "" alone makes -1 a class.
   std::optional<std::vector<std::string>> missing_labels = {};
+  bool signed_classes = false;  ///< -1 is a class, as of edges, whose labels may be signs
   /// node_class: any text; the distinct ones are classes 0 … C - 1 in ascending order, numerically if all are
   /// numbers. Texts, and numbers other than 0 … C - 1, are kept as Dataset::class_names, as are header names
   /// of several columns. node_multilabel: 0 or 1 in T columns. node_regression: numbers in T columns.

@@ -211,6 +211,7 @@ void NodeType::read_table(ItemTable& items, std::vector<std::string>& notes) {
     NodeIds numbers(NodeIds::Kind::numbers);
     numbers.reserve_numbers(size());
     read_node_files(node_files(), files_.text, joined_ ? numbers : *ids_, alone, nullptr, notes);
+    if (joined_) notes[first] += columns_.id_note(rows_->names());
     for (size_t k = first; k < notes.size(); ++k)
       if (notes[k].starts_with("split by seed")) notes[k] += fmt::format(" of \"{}\"", excerpt(table_.type));
   }

@@ -65,7 +65,8 @@ template <class Table>
 Entries<Table> common_entries(const std::string& item) {
   return {
       {"file", text(&ItemColumns::path)},
-      {"label", text(&ItemColumns::label)},
+      {"label", [](Table& table, const Values& values,
+                   const std::string&) { table.label = fmt::format("{}", fmt::join(values, ",")); }},
       {"split-column", text(&ItemColumns::split)},
       {"time", text(&ItemColumns::time)},
       {"graph", text(&ItemColumns::graph)},

@@ -80,5 +80,98 @@ def test_spellings_between_tables():
     expect(run("convert tables r.h5 --nodes node=gn.csv --edges ge.csv --graphs gg.csv --graph graph_id"), "4 nodes, 2 directed edges")
 
 
-for test in (test_spellings, test_spellings_between_tables):
+def test_first_column():
+    """Ids of a first column whose name says nothing, or that has no name, are said."""
+    write("e.csv", "src,dst\n0,1\n1,2\n2,3\n3,0\n")
+    for head, note in (("degree,community\n", "; ids from column 1 (degree)\n"), ("", "; ids from column 1\n"), ("id,community\n", ""),
+                       ("node_id,community\n", ""), ("user_id,community\n", "")):
+        write("n.csv", head + "2,0\n0,1\n3,2\n1,3\n")
+        for line in ("edges e.csv g.h5 --features n.csv", "tables g.h5 --edges e.csv --nodes n.csv"):
+            text = expect(run(f"convert {line}"), note)
+            assert ("ids from" in text) == bool(note), text
+            run(f"convert {line} --id 1")
+    assert "ids from" not in run("convert edges e.csv g.h5 --features n.csv --id user_id")
+    write("part.csv", "degree,part\n0,train\n1,val\n2,test\n3,test\n")
+    expect(run("split g.h5 --table part.csv --by-column part"), "; ids from column 1 (degree); split by")
+    write("train", "0\n1\n"), write("val", "2\n"), write("test", "3\n")
+    assert "ids from" not in run("convert edges e.csv g.h5 --train train --val val --test test")
+    write("gn.csv", "atom,graph,x\n0,0,1\n1,0,2\n")
+    write("ge.csv", "graph,src,dst\n0,0,1\n")
+    expect(run("convert tables g.h5 --nodes node=gn.csv --edges ge.csv --graph graph"), "atom,graph,x; ids from column 1 (atom)\n")
+
+
+def test_copies_of_labels():
+    """Features that say the same as the label are named, no others."""
+    write("e.csv", "src,dst\n" + "".join(f"{k},{k + 1}\n" for k in range(1, 8)))
+    label = "abcabcab"
+
+    def names_said(columns, line="--features n.csv --label label", of="label"):
+        write("n.csv", [["id", of, *columns]] + [[k + 1, label[k], *(column[k] for column in columns.values())] for k in range(8)])
+        text = run(f"convert edges e.csv g.h5 {line}")
+        said = [line for line in text.splitlines() if "say the same" in line]
+        assert len(said) <= 1, text
+        return "".join(said).removeprefix("n.csv: features that say the same as the label, so that models see the answer: ")
+    hot = {f"label_{c}": [int(x == c) for x in label] for c in "abc"}
+    hint = " (--without leaves them out)"
+    assert names_said({"enc": [ord(c) for c in label], "x": range(8)}) == "enc" + hint
+    assert names_said({"text": [c.upper() for c in label], "x": range(8)}) == "text" + hint
+    assert names_said({"x": range(8), **hot}) == "label_a, label_b, label_c" + hint
+    assert names_said({"label_a": hot["label_a"], "no_b": [1 - h for h in hot["label_b"]]}) == "label_a, no_b" + hint  # as drop_first
+    # One class alone, two classes with one number, a row that differs.
+    assert names_said({"label_a": hot["label_a"]}) == names_said({"x": [1 + (c == "a") for c in label]}) == ""
+    assert names_said({"enc": [ord(c) for c in label[:-1]] + [5], "flag": ["yes"] + ["no"] * 7}) == ""
+    label = ["a", "b", "", "b", "a", "NA", "a", "b"]
+    assert names_said({"enc": [0, 1, 7, 1, 0, 0, 0, 1]}) == "enc" + hint  # of the labelled nodes
+    assert names_said({"enc": [0, 1, 7, 1, 0, 0, "", 1]}, "--features n.csv --impute zero") == ""
+    label = ["a", "b", "", "b", "", "", "", ""]
+    assert names_said({"enc": [0, 1, 7, 1, 0, 0, 0, 1]}) == ""  # chance
+    label = "abababab"
+    assert names_said({"one": hot["label_a"], "enc": [1, 0] * 4}, "--features n.csv --columns one,enc --label kind", "kind") == "enc"
+    write("l.csv", [["id", "kind"]] + [[k + 1, label[k]] for k in range(8)])
+    assert names_said({"enc": [1, 0] * 4}, "--features n.csv --without name --labels l.csv", "name") == "enc" + hint
+    expect(run("convert tables g.h5 --edges e.csv --nodes n.csv --label name"), "models see the answer: enc" + hint)
+    write("w.csv", "src,dst,kind,fee\n" + "".join(f"{k},{k + 1},{label[k]},{k % 2}\n" for k in range(8)))
+    expect(run("convert tables g.h5 --edges w.csv --label w=kind --attributes w=fee"), "models see the answer: fee\n")
+
+
+def test_triples():
+    """Two columns of a list without a header are taken, with what takes others."""
+    write("t.txt", "0,1,1\n1,2,-1\n2,0,1\n0,2,-1\n")
+    more = "no header, so that ends are the first two (%ssource and %starget: others; %sweight COLUMN: weights)"
+    expect(run("convert edges t.txt g.h5"), "edges from column 1 to column 2; passed over: column 3; " + more.replace("%s", "--"))
+    expect(run("convert tables g.h5 --edges t.txt"), "; " + more.replace("%s", "") + "; passed over: column 3")
+    for chosen in ("--weight 3", "--source 1 --target 3"):
+        assert "no header" not in run(f"convert edges t.txt g.h5 {chosen}")
+    write("pairs.txt", "0,1\n1,2\n")
+    assert "no header" not in run("convert edges pairs.txt g.h5") + run("convert tables g.h5 --edges pairs.txt")
+
+
+def test_signs():
+    """-1 is a class of edges, and no label of nodes, in lists and in tables."""
+    write("e.csv", "src,dst,sign\n0,1,1\n1,2,-1\n2,0,1\n0,2,\n")
+    for line in ("edges e.csv g.h5 --edge-label sign", "tables g.h5 --edges e.csv --label sign"):
+        expect(run(f"convert {line}"), "2 classes, 1 without a label")
+        with h5py.File("g.h5") as f:
+            place = "edges/y" if "edges/y" in f else "edges/e/y"
+            assert sorted(f[place][:].tolist()) == [-1, 0, 1, 1], f[place][:]
+        expect(run(f"convert {line} --missing-labels -1"), "1 classes, 2 without a label")
+    write("n.csv", "id,sign\n0,1\n1,-1\n2,0\n")
+    for line in ("edges e.csv g.h5 --features n.csv", "tables g.h5 --edges e.csv --nodes n=n.csv"):
+        expect(run(f"convert {line} --label sign"), "2 classes, 1 without a label", '1 of "-1" (--missing-labels "": -1 is a class)')
+        expect(run(f"convert {line} --label sign", "--missing-labels", ""), "3 classes, 0 without a label")
+
+
+def test_several_labels():
+    """The same error of lists and tables."""
+    write("e.csv", "src,dst,a\n0,1,1\n1,0,2\n")
+    write("n.csv", "id,a,b\n0,1,2\n1,2,3\n")
+    error = 'n.csv:1: no column "a,b", expected one column of labels (convert edges --labels FILE: all columns of a file of labels)\n'
+    refused("convert edges e.csv g.h5 --features n.csv --label a,b", says=error)
+    refused("convert tables g.h5 --edges e.csv --nodes n.csv --label n=a,b", says=error)
+    refused("convert tables g.h5 --edges e.csv --label a,b", says=error.replace("n.csv", "e.csv"))
+    write("t.yaml", "nodes: {n: {file: n.csv, label: [a, b]}}\nedges: [e.csv]\n")
+    refused("convert tables t.yaml g.h5", says=error)
+
+
+for test in (test_spellings, test_spellings_between_tables, test_first_column, test_copies_of_labels, test_triples, test_signs, test_several_labels):
     test()

@@ -166,7 +166,7 @@ TEST_CASE("labels that are numbers are sorted as numbers, and values for no labe
   CHECK(says(twice.notes, "…; names not kept: class 1: \"red\", as class 0, expected distinct names\n…"));
   CHECK(floats.notes ==
         "edges: separated by a comma; ids are integers from 0 to 3\n"
-        "labels: separated by a comma; labels are numbers, in ascending order\n");
+        "labels: separated by a comma; ids from column 1; labels are numbers, in ascending order\n");
   const FoundEdges none = files.import(ring, files.with_labels("id,label\n0,-1\n1,NA\n2,x\n3,None\n"));
   CHECK(classes(none) == I{-1, -1, 0, -1});
   CHECK(none.unlabelled == 3);
@@ -381,7 +381,9 @@ TEST_CASE_FIXTURE(EdgeFiles, "equal edges whose weights add up beyond float32 ar
 TEST_CASE_FIXTURE(EdgeFiles, "tab-separated numbers may have blanks, and unused columns any text") {
   const FoundEdges found = import("1\t2\tsome text\n2\t3\t\n3\t1\tx\n");
   CHECK(found.graph.num_edges() == 3);
-  CHECK(says(found.notes, "…; edges from column 1 to column 2; passed over: column 3; ids…"));
+  CHECK(
+      says(found.notes,
+           "…; edges from column 1 to column 2; passed over: column 3; no header, so that ends are …; ids…"));
   CHECK(import("1\t2\n2 3\n").graph.num_edges() == 2);
 }
 

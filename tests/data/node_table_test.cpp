@@ -181,8 +181,8 @@ TEST_CASE_FIXTURE(EdgeFiles, "names of columns are compared with case, which err
   CHECK(refused(kRing, with_table(*this, table, {.label = "age"})) ==
         "features:1: no column \"age\", expected a number from 1 to 4; the header has \"Age\"");
   CHECK(refused(kRing, with_table(*this, table, {.label = "t1,t2"})) ==
-        "features:1: no column \"t1,t2\", expected one column of labels (--labels FILE: all columns of a "
-        "file of labels)");
+        "features:1: no column \"t1,t2\", expected one column of labels (convert edges --labels FILE: all "
+        "columns of a file of labels)");
   EdgeListOptions o = with_table(*this, table);
   o.node_files.like = LikeFile{"old.h5", FeatureEncoder::numbers({"age", "t1"})};
   CHECK(says(refused(kRing, o),

@@ -160,6 +160,11 @@ FeatureTable read_features(NodeRows& rows, int64_t nodes, const NodeFiles& files
 /// by them; returns a note: "5 missing numbers imputed (mean) in 2 columns: …".
 std::string impute(FeatureTable& table, Imputation imputation, const Tensor& train, const TextSource& source);
 
+/// Columns of numbers, truths and categories that say the same as labels, int32 [N], of so many classes: each
+/// class has a value of its own in the column, or in several together, one for each class. None of fewer than
+/// two labels a class.
+std::vector<std::string> label_copies(const FeatureTable& table, const Tensor& y, int64_t classes);
+
 /// Columns with the same number in every row: "; constant: a, b"; or empty.
 std::string constant_columns(const FeatureTable& table);
 
