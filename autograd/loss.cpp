@@ -6,7 +6,6 @@
 #include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/softmax.h>
 #include <adjoint/autograd/tape.h>
-#include <adjoint/autograd/weighted_loss.h>
 #include <adjoint/core/convert.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/sparse_matrix.h>
@@ -22,24 +21,25 @@ namespace {
 // A loss with targets, by its two kernels; NaN targets do not count; x and target [N,T] or [N].
 Var target_loss(const char* name, void (*forward)(const kernels::TargetLossArgs&),
                 void (*backward)(const kernels::TargetLossBackwardArgs&), const Var& x, const Tensor& target,
-                const Tensor& selected) {
+                const Tensor& selected, const Tensor& positive = {}) {
   if (x.shape().dims() == 1 && target.dims() == 1)
     return target_loss(name, forward, backward, reshape(x, {x.size(0), 1}),
-                       target.reshape({target.numel(), 1}), selected);
-  const Tensor goal = detail::convert_for(x, target);
+                       target.reshape({target.numel(), 1}), selected, positive);
+  const Tensor goal = detail::convert_for(x, target), weight = detail::convert_for(x, positive);
   const OpScope scope(name, x, goal, selected);
   const Tensor index = detail::rows_of(name, x, selected);
   const DType accumulator = accumulator_dtype(x.dtype());
   Tensor loss = Tensor::empty({}, accumulator, x.device()),
          total = Tensor::empty({}, accumulator, x.device());
-  forward({.x = x.value(), .target = goal, .index = index, .total = total, .loss = loss});
+  forward({.x = x.value(), .target = goal, .index = index, .positive = weight, .total = total, .loss = loss});
   return record(name, loss, {x},
-                [backward, x = Saved(x.value()), goal = Saved(goal), index = Saved(index), total](
-                    Tensor dloss, Gradients& out) {
+                [backward, x = Saved(x.value()), goal = Saved(goal), index = Saved(index),
+                 weight = Saved(weight), total](Tensor dloss, Gradients& out) {
                   Tensor dx = Tensor::empty_like(x.get());
                   backward({.x = x.get(),
                             .target = goal.get(),
                             .index = index.get(),
+                            .positive = weight.get(),
                             .total = total,
                             .dloss = dloss,
                             .dx = dx});
@@ -82,24 +82,6 @@ WeightedTargets weighted_targets(const char* op, const Var& x, const Tensor& tar
   return {rows, Var(goal), Var(share)};
 }
 
-// -Σ share (positive goal log σ(x) + (1 - goal) log σ(-x)).
-Var bce_sum(const char* op, const WeightedTargets& targets, const Tensor& positive) {
-  const auto& [rows, goal, share] = targets;
-  const int64_t count = rows.value().numel();
-  Var yes = goal * share;
-  if (positive) {
-    ADJ_CHECK(positive.shape() == Shape{rows.size(1)} && positive.device() == rows.device(),
-              "{}: weights of positive labels are {}, expected [{}] on {}", op, positive.str(), rows.size(1),
-              rows.device().str());
-    yes = yes * Var(positive.to(rows.dtype()));
-  }
-  // log σ(x) and log σ(-x) are the log-softmax of (x, 0).
-  const Var logits = reshape(rows, {count, 1});
-  const Var both = log_softmax(cat({logits, Var(Tensor::zeros_like(logits.value()))}, 1));
-  const Var no = (1.0 - goal) * share;
-  return sum(both * cat({reshape(yes, {count, 1}), reshape(no, {count, 1})}, 1)) * -1.0;
-}
-
 }  // namespace
 
 Var cross_entropy(const Var& x, const Tensor& target, const Tensor& selected,
@@ -139,9 +121,9 @@ Var cross_entropy(const Var& x, const Tensor& label, const Tensor& index) {
   return cross_entropy(x, label, index, CrossEntropyOptions{});
 }
 
-Var bce_with_logits(const Var& x, const Tensor& target, const Tensor& index) {
+Var bce_with_logits(const Var& x, const Tensor& target, const Tensor& index, const Tensor& positive) {
   return target_loss("bce_with_logits", kernels::bce_with_logits, kernels::bce_with_logits_backward, x,
-                     target, index);
+                     target, index, positive);
 }
 
 Var mse_loss(const Var& x, const Tensor& target, const Tensor& index) {
@@ -176,26 +158,20 @@ Var bce_with_logits_sum(const Var& x, const Tensor& target, const Tensor& select
                         const Tensor& positive) {
   constexpr const char* kOp = "bce_with_logits_sum";
   const OpScope scope(kOp, x, target, selected);
-  return bce_sum(kOp, weighted_targets(kOp, x, target, selected, weight), positive);
-}
-
-Var bce_with_logits(const Var& x, const Tensor& target, const Tensor& selected, const Tensor& positive) {
-  if (!positive) return bce_with_logits(x, target, selected);
-  constexpr const char* kOp = "bce_with_logits";
-  const OpScope scope(kOp, x, target, selected);
-  Tensor index = selected;
-  if (!index) {
-    index = Tensor::empty({x.size(0)}, DType::i32, x.device());
-    kernels::iota({.y = index});
+  const auto [rows, goal, share] = weighted_targets(kOp, x, target, selected, weight);
+  const int64_t count = rows.value().numel();
+  Var yes = goal * share;
+  if (positive) {
+    ADJ_CHECK(positive.shape() == Shape{rows.size(1)} && positive.device() == rows.device(),
+              "{}: weights of positive labels are {}, expected [{}] on {}", kOp, positive.str(), rows.size(1),
+              rows.device().str());
+    yes = yes * Var(positive.to(rows.dtype()));
   }
-  // A weight of T makes the share of every label 1.
-  const Tensor weight = Tensor::full({index.numel()}, static_cast<double>(x.size(1)), DType::f32, x.device());
-  const WeightedTargets targets = weighted_targets(kOp, x, target, index, weight);
-  const Var labels = sum(targets.share);
-  ADJ_CHECK(!x.device().is_cpu() || labels.item() > 0.0, "{}: every selected target of {} is NaN, none", kOp,
-            target.str());
-  constexpr double kNone = 1e-30;  // on a GPU without a label 0 / kNone: loss and gradient 0
-  return bce_sum(kOp, targets, positive) / (labels + kNone);
+  // log σ(x) and log σ(-x) are the log-softmax of (x, 0).
+  const Var logits = reshape(rows, {count, 1});
+  const Var both = log_softmax(cat({logits, Var(Tensor::zeros_like(logits.value()))}, 1));
+  const Var no = (1.0 - goal) * share;
+  return sum(both * cat({reshape(yes, {count, 1}), reshape(no, {count, 1})}, 1)) * -1.0;
 }
 
 Var mse_sum(const Var& x, const Tensor& target, const Tensor& selected, const Tensor& weight) {

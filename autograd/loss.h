@@ -10,7 +10,7 @@ namespace adj {
 // all rows. Labels and indices are int32, or int64 at the cost of a conversion. Out-of-range values throw at
 // once on the CPU, and on a GPU when the host next reads from the device, at the latest the loss. Losses are
 // scalars, float32 for bfloat16 logits. With those the targets of bce_with_logits and mse_loss and the
-// weights of cross_entropy are float32 or bfloat16.
+// weights of classes and of positive labels are float32 or bfloat16.
 
 /// Softmax cross-entropy of logits x [N,C] and labels [N], in one fused pass.
 Var cross_entropy(const Var& x, const Tensor& label, const Tensor& index = {});
@@ -29,10 +29,28 @@ Var cross_entropy(const Var& x, const Tensor& target, const Tensor& selected,
 
 /// Binary cross-entropy with logits, averaged over the selected rows and all columns with a label (target not
 /// NaN); x and target [N,T] or [N]. If all are NaN, the CPU throws; a GPU, which does not synchronize within
-/// a step, gives loss and gradient 0.
-Var bce_with_logits(const Var& x, const Tensor& target, const Tensor& index = {});
+/// a step, gives loss and gradient 0. `positive` [T], 1 if absent: weights p_t of the labels that are 1, as
+/// PyTorch's pos_weight: p_t y (-log σ(x)) - (1 - y) log σ(-x).
+Var bce_with_logits(const Var& x, const Tensor& target, const Tensor& index = {},
+                    const Tensor& positive = {});
 
 /// Squared error, with the same mean.
 Var mse_loss(const Var& x, const Tensor& target, const Tensor& index = {});
+
+// Losses with a weight per row, such as GraphSAINT's estimate of the mean over all nodes
+// (data/loader/saint_loader.h). Sums over the rows that `selected` [K] selects, Σ_k weight[k] loss(row
+// selected[k]), weight float32 [K] (for float64 logits also float64), K at least 1. Computed in float32, also
+// for bfloat16 logits; saved: the selected rows, as probabilities, and their targets.
+
+/// Softmax cross-entropy of logits x [N,C] and labels [N].
+Var cross_entropy_sum(const Var& x, const Tensor& target, const Tensor& selected, const Tensor& weight);
+
+/// Binary cross-entropy with logits, mean over columns; NaN targets contribute 0. x and target [N,T];
+/// `positive` [T] as of bce_with_logits.
+Var bce_with_logits_sum(const Var& x, const Tensor& target, const Tensor& selected, const Tensor& weight,
+                        const Tensor& positive = {});
+
+/// Squared error, mean over columns; NaN targets contribute 0. x and target [N,T].
+Var mse_sum(const Var& x, const Tensor& target, const Tensor& selected, const Tensor& weight);
 
 }  // namespace adj

@@ -1,7 +1,6 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/loss.h>
 #include <adjoint/autograd/reduce.h>
-#include <adjoint/autograd/weighted_loss.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/training/objective.h>
 

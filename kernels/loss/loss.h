@@ -35,9 +35,14 @@ inline void check_labels(std::string_view op, const Tensor& x, const Tensor& lab
   check_scalar(op, "total", total, accumulator, x.device());
 }
 
-inline void check_targets(std::string_view op, const Tensor& x, const Tensor& target, const Tensor& index) {
+inline void check_targets(std::string_view op, const Tensor& x, const Tensor& target, const Tensor& index,
+                          const Tensor& positive) {
   check_selection(op, x, index);
-  check_tensor(op, "target", target, x.shape(), accumulator_dtype(x.dtype()), x.device());
+  const DType accumulator = accumulator_dtype(x.dtype());
+  check_tensor(op, "target", target, x.shape(), accumulator, x.device());
+  if (!positive) return;
+  ADJ_CHECK(op.starts_with("bce"), "{}: positive is {}, expected none", op, positive.str());
+  check_tensor(op, "positive", positive, {x.size(1)}, accumulator, x.device());
 }
 
 inline void check_gradient(std::string_view op, const Tensor& x, const Tensor& dloss, const Tensor& dx) {
@@ -92,41 +97,45 @@ ADJ_KERNEL(softmax_cross_entropy_backward, SoftmaxCrossEntropyBackwardArgs)  ///
 /// A loss comparing x [N,T] with targets t of the same shape. NaN marks a missing target, which does not
 /// count: loss = Σ term / total over the rows of `index`; total, the number of targets present, is kept for
 /// the backward pass. If it is 0 the CPU throws; a GPU, which does not synchronize, gives loss 0 and zero
-/// gradients.
+/// gradients. `positive` [T], of bce alone: the weight of each column's positive labels, 1 if absent; it does
+/// not change `total`.
 struct TargetLossArgs {
   const Tensor& x;
   const Tensor& target;
   const Tensor& index = kAbsent;
+  const Tensor& positive = kAbsent;
   Tensor& total;
   Tensor& loss;
 
   void check(std::string_view op) const {
-    detail::check_targets(op, x, target, index);
+    detail::check_targets(op, x, target, index, positive);
     check_scalar(op, "total", total, accumulator_dtype(x.dtype()), x.device());
     check_scalar(op, "loss", loss, accumulator_dtype(x.dtype()), x.device());
   }
 };
 
 /// dx [N,T] = dloss / total times the derivative of the term at x, for rows selected n times n times that, 0
-/// for a missing target, from `x`, `target`, `index` and `total` of the forward call; `dloss` one element.
+/// for a missing target, from `x`, `target`, `index`, `positive` and `total` of the forward call; `dloss` one
+/// element.
 struct TargetLossBackwardArgs {
   const Tensor& x;
   const Tensor& target;
   const Tensor& index = kAbsent;
+  const Tensor& positive = kAbsent;
   const Tensor& total;
   const Tensor& dloss;
   Tensor& dx;
 
   void check(std::string_view op) const {
-    detail::check_targets(op, x, target, index);
+    detail::check_targets(op, x, target, index, positive);
     check_scalar(op, "total", total, accumulator_dtype(x.dtype()), x.device());
     detail::check_gradient(op, x, dloss, dx);
   }
 };
 
-/// term = max(x,0) - x t + log(1 + exp(-|x|)).
+/// term = p t softplus(-x) + (1 - t) softplus(x), p of `positive`; softplus(x) = log(1 + exp(x)).
 ADJ_KERNEL(bce_with_logits, TargetLossArgs)
-ADJ_KERNEL(bce_with_logits_backward, TargetLossBackwardArgs)  ///< Derivative 1 / (1 + exp(-x)) - t.
+ADJ_KERNEL(bce_with_logits_backward, TargetLossBackwardArgs)  ///< Derivative (1 - t) σ(x) - p t σ(-x).
 
 /// term = (x - t)^2.
 ADJ_KERNEL(mse_loss, TargetLossArgs)

@@ -117,7 +117,10 @@ TEST_CASE("bfloat16: sums, means and losses are float32, their gradients bfloat1
     compare_loss([&](const auto& v) { return mse_loss(v[0], target.to(accumulator_dtype(v[0].dtype()))); });
     // Targets and weights of classes may be bfloat16 as well.
     const Tensor rounded = target.to(DType::bf16), counts = draw.uniform({7}, 0.5, 2.0).to(DType::bf16);
-    compare_loss([&](const auto& v) { return bce_with_logits(v[0], rounded.to(v[0].dtype()), index); });
+    compare_loss([&](const auto& v) {
+      const DType dtype = v[0].dtype();
+      return bce_with_logits(v[0], rounded.to(dtype), index, counts.to(dtype));
+    });
     compare_loss([&](const auto& v) { return mse_loss(v[0], rounded.to(v[0].dtype())); });
     compare_loss([&](const auto& v) {
       return cross_entropy(v[0], label, index, {.weight = counts.to(v[0].dtype()), .ignore_index = 3});

@@ -2,7 +2,6 @@
 #include <adjoint/autograd/index.h>
 #include <adjoint/autograd/loss.h>
 #include <adjoint/autograd/reduce.h>
-#include <adjoint/autograd/weighted_loss.h>
 
 #include <limits>
 

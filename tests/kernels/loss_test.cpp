@@ -32,7 +32,8 @@ struct Expected {
   Numbers gradient;
 
   Expected(Loss which, const LossCall& p, double dloss) : gradient(uz(p.x.numel())) {
-    const Numbers x = values(p.x), t = values(p.target), weights = p.weight ? values(p.weight) : Numbers();
+    const Numbers x = values(p.x), t = values(p.target), positive = values(p.positive),
+                  weights = p.weight ? values(p.weight) : Numbers();
     const std::vector<int32_t> label = p.label.to_vector<int32_t>();
     const size_t width = uz(p.x.size(1));
     std::vector<int32_t> rows(uz(p.x.size(0)));
@@ -56,10 +57,13 @@ struct Expected {
       for (size_t k = begin; k < end; ++k) {
         if (std::isnan(t[k])) continue;
         const double apart = x[k] - t[k];
-        loss += which == Loss::mse
-                    ? apart * apart
-                    : std::max(x[k], 0.0) - x[k] * t[k] + std::log1p(std::exp(-std::abs(x[k])));
-        gradient[k] += which == Loss::mse ? 2 * apart : 1 / (1 + std::exp(-x[k])) - t[k];
+        const double weight = which == Loss::weighted_bce ? positive[k - begin] : 1.0;
+        const auto softplus = [](double z) { return std::max(z, 0.0) + std::log1p(std::exp(-std::abs(z))); };
+        loss += which == Loss::mse ? apart * apart
+                                   : weight * t[k] * softplus(-x[k]) + (1 - t[k]) * softplus(x[k]);
+        gradient[k] += which == Loss::mse
+                           ? 2 * apart
+                           : (1 - t[k]) / (1 + std::exp(-x[k])) - weight * t[k] / (1 + std::exp(x[k]));
         ++count;
       }
     }
@@ -135,9 +139,13 @@ TEST_CASE("bce_with_logits is correct for large logits") {
     p.x = tensor_of({1e4, -1e4, 1e4, -30, -1e4, -30, 30, 1e4}, {8, 1}, dtype, device);
     p.target = tensor_of({1, 0, 0, 0, 1, 1, 1, 0}, {8, 1}, p.accumulator, device);
     const double far = values(p.x)[0];  // 1e4 rounded to dtype
-    CHECK(close(p.forward(Loss::bce), Numbers{(3 * far + 30) / 8}, tolerance(p.accumulator)));
+    p.positive.fill_(3.0);
     const double tiny = std::exp(-30.0);
-    CHECK(close(p.backward(Loss::bce, 8.0), {0, 0, 1, tiny, -1, -1 + tiny, -tiny, 1}, tolerance(dtype)));
+    for (const auto& [loss, w] : {std::pair(Loss::bce, 1.0), {Loss::weighted_bce, 3.0}}) {
+      CHECK(close(p.forward(loss), Numbers{(2 * far + w * (far + 30)) / 8}, tolerance(p.accumulator)));
+      CHECK(
+          close(p.backward(loss, 8.0), {0, 0, 1, tiny, -w, w * (-1 + tiny), -w * tiny, 1}, tolerance(dtype)));
+    }
   });
 }
 
@@ -151,7 +159,7 @@ TEST_CASE("targets of NaN are excluded from loss and gradient") {
       for (size_t k = 0; k < partly.size(); ++k)
         if (k % 5 == 0 || k % 7 == 3) partly[k] = NAN;
       p.target = tensor_of(partly, {3000, 3}, p.accumulator, device);
-      for (Loss loss : {Loss::bce, Loss::mse}) check_loss(loss, p);
+      for (Loss loss : {Loss::bce, Loss::weighted_bce, Loss::mse}) check_loss(loss, p);
     }
     LossCall none(4, 2, dtype, device);
     none.target.fill_(NAN);
@@ -255,7 +263,7 @@ TEST_CASE("losses name a label and a row out of range, on a GPU when a result is
       const auto expected = [&](const char* op) {
         return fmt::format("{}: index[2] is {}, expected [0, 9){}", op, bad, end);
       };
-      const char* names[] = {"cross_entropy", "bce_with_logits", "mse_loss"};
+      const char* names[] = {"cross_entropy", "bce_with_logits", "bce_with_logits", "mse_loss"};
       for (Loss loss : kLosses)
         CHECK(error_of([&] { (void)p.forward(loss).item(); }) == expected(names[static_cast<int>(loss)]));
       CHECK(error_of([&] { (void)p.backward(Loss::mse).rows(0, 1).to_vector<float>(); }) ==
@@ -282,6 +290,12 @@ TEST_CASE("losses refuse empty selections, labels and rows out of range") {
                   Error);
   CHECK_THROWS_AS(kernels::mse_loss({.x = x, .target = random_tensor({3, 1}), .total = total, .loss = loss}),
                   Error);
+  const Tensor three = random_tensor({3}), two = random_tensor({2});
+  CHECK_ERROR(
+      kernels::bce_with_logits({.x = x, .target = x, .positive = three, .total = total, .loss = loss}),
+      "bce_with_logits: positive is [3] float32 on cpu, expected [2] float32 on cpu");
+  CHECK_ERROR(kernels::mse_loss({.x = x, .target = x, .positive = two, .total = total, .loss = loss}),
+              "mse_loss: positive is [2] float32 on cpu, expected none");
   const Tensor good = Tensor::from<int32_t>({0, 1, 1}), one = Tensor::full({}, 1.0);
   Tensor in_place = random_tensor({3, 2});
   CHECK_ERROR(kernels::softmax_cross_entropy_backward(

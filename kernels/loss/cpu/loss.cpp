@@ -8,25 +8,31 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-/// The elementwise losses, by term and derivative.
+/// The elementwise losses, by term and derivative; `positive`: the weights of positive labels by column.
+template <bool kPositive>
 struct Bce {
   template <class T>
-  static T term(T x, T t) {
-    return (x > T{0} ? x : T{0}) - x * t + fast_log1p(fast_exp(-std::abs(x)));
+  static T term(T x, T t, const T* positive, int64_t column) {
+    const T rest = fast_log1p(fast_exp(-std::abs(x)));
+    if constexpr (!kPositive) return (x > T{0} ? x : T{0}) - x * t + rest;
+    const T yes = positive[column] * t, no = T{1} - t;
+    return yes * ((x < T{0} ? -x : T{0}) + rest) + no * ((x > T{0} ? x : T{0}) + rest);
   }
   template <class T>
-  static T slope(T x, T t) {
+  static T slope(T x, T t, const T* positive, int64_t column) {
     const T e = fast_exp(-std::abs(x));
-    return (x < T{0} ? e : T{1}) / (T{1} + e) - t;
+    if constexpr (!kPositive) return (x < T{0} ? e : T{1}) / (T{1} + e) - t;
+    const T yes = positive[column] * t, no = T{1} - t;
+    return (no * (x < T{0} ? e : T{1}) - yes * (x < T{0} ? T{1} : e)) / (T{1} + e);
   }
 };
 struct SquaredError {
   template <class T>
-  static T term(T x, T t) {
+  static T term(T x, T t, const T*, int64_t) {
     return (x - t) * (x - t);
   }
   template <class T>
-  static T slope(T x, T t) {
+  static T slope(T x, T t, const T*, int64_t) {
     return T{2} * (x - t);
   }
 };
@@ -38,7 +44,7 @@ void mean_of_terms(std::string_view op, const TargetLossArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
     const S* in = args.x.data<S>();
-    const T* goal = args.target.data<T>();
+    const T *goal = args.target.data<T>(), *positive = data_or_null<T>(args.positive);
     std::atomic<int64_t> missing = 0;
     const auto terms = [=, &missing](int64_t begin, int64_t end) {
       int64_t none = 0;
@@ -47,11 +53,11 @@ void mean_of_terms(std::string_view op, const TargetLossArgs& args) {
       if (none > 0) missing += none;
       return sum_of<double>(end - begin, [=](int64_t i) {
         const T t = goal[begin + i];
-        return t == t ? static_cast<double>(Loss::term(widen(in[begin + i]), t)) : 0.0;
+        return t == t ? static_cast<double>(Loss::term(widen(in[begin + i]), t, positive, i)) : 0.0;
       });
     };
     const double sum =
-        selection.index == nullptr
+        selection.index == nullptr && positive == nullptr
             ? sum_of_chunks(args.x.numel(), kCostlyGrain, terms)
             : sum_of_chunks(selection.count, row_grain(width, kCostlyGrain), [&](int64_t begin, int64_t end) {
                 double rows = 0.0;
@@ -75,17 +81,17 @@ void mean_of_terms_backward(std::string_view op, const TargetLossBackwardArgs& a
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
     const S* in = args.x.data<S>();
-    const T* goal = args.target.data<T>();
+    const T *goal = args.target.data<T>(), *positive = data_or_null<T>(args.positive);
     S* grad = args.dx.mutable_data<S>();
     const T factor = *args.dloss.data<T>() / *args.total.data<T>();
     const auto slopes = [=](int64_t begin, int64_t end, T weight) {
 #pragma omp simd
       for (int64_t i = begin; i < end; ++i) {
-        const T slope = Loss::slope(widen(in[i]), goal[i]);
+        const T slope = Loss::slope(widen(in[i]), goal[i], positive, i - begin);
         grad[i] = narrow<S>(goal[i] == goal[i] ? weight * slope : T{0});
       }
     };
-    if (selection.index == nullptr) {
+    if (selection.index == nullptr && positive == nullptr) {
       parallel_for(args.x.numel(), kCostlyGrain,
                    [=](int64_t begin, int64_t end) { slopes(begin, end, factor); });
     } else {
@@ -102,9 +108,13 @@ void mean_of_terms_backward(std::string_view op, const TargetLossBackwardArgs& a
 
 }  // namespace
 
-void bce_with_logits(const TargetLossArgs& args) { mean_of_terms<Bce>("bce_with_logits", args); }
+void bce_with_logits(const TargetLossArgs& args) {
+  const auto mean = args.positive ? mean_of_terms<Bce<true>> : mean_of_terms<Bce<false>>;
+  mean("bce_with_logits", args);
+}
 void bce_with_logits_backward(const TargetLossBackwardArgs& args) {
-  mean_of_terms_backward<Bce>("bce_with_logits_backward", args);
+  const auto mean = args.positive ? mean_of_terms_backward<Bce<true>> : mean_of_terms_backward<Bce<false>>;
+  mean("bce_with_logits_backward", args);
 }
 void mse_loss(const TargetLossArgs& args) { mean_of_terms<SquaredError>("mse_loss", args); }
 void mse_loss_backward(const TargetLossBackwardArgs& args) {

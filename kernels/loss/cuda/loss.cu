@@ -8,25 +8,31 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-/// The elementwise losses, by term and derivative.
+/// The elementwise losses, by term and derivative; `positive`: the weights of positive labels by column.
+template <bool kPositive>
 struct Bce {
   template <class T>
-  static __device__ T term(T x, T t) {
-    return (x > T{0} ? x : T{0}) - x * t + log1p(exp(-fabs(x)));
+  static __device__ T term(T x, T t, const T* positive, int64_t column) {
+    const T rest = log1p(exp(-fabs(x)));
+    if constexpr (!kPositive) return (x > T{0} ? x : T{0}) - x * t + rest;
+    const T yes = positive[column] * t, no = T{1} - t;
+    return yes * ((x < T{0} ? -x : T{0}) + rest) + no * ((x > T{0} ? x : T{0}) + rest);
   }
   template <class T>
-  static __device__ T slope(T x, T t) {
+  static __device__ T slope(T x, T t, const T* positive, int64_t column) {
     const T e = exp(-fabs(x));
-    return (x < T{0} ? e : T{1}) / (T{1} + e) - t;
+    if constexpr (!kPositive) return (x < T{0} ? e : T{1}) / (T{1} + e) - t;
+    const T yes = positive[column] * t, no = T{1} - t;
+    return (no * (x < T{0} ? e : T{1}) - yes * (x < T{0} ? T{1} : e)) / (T{1} + e);
   }
 };
 struct SquaredError {
   template <class T>
-  static __device__ T term(T x, T t) {
+  static __device__ T term(T x, T t, const T*, int64_t) {
     return (x - t) * (x - t);
   }
   template <class T>
-  static __device__ T slope(T x, T t) {
+  static __device__ T slope(T x, T t, const T*, int64_t) {
     return T{2} * (x - t);
   }
 };
@@ -35,7 +41,7 @@ template <class Loss, class S>
 struct Terms {
   Selection selection;
   const S* x;
-  const Accumulator<S>* target;
+  const Accumulator<S>*target, *positive;
   int64_t width;
 
   __device__ Counted operator()(int64_t i) const {
@@ -47,7 +53,7 @@ struct Terms {
     }
     const Accumulator<S> t = target[index];
     if (isnan(t)) return {0.0, 0.0};
-    return {static_cast<double>(Loss::term(widen(x[index]), t)), 1.0};
+    return {static_cast<double>(Loss::term(widen(x[index]), t, positive, index % width)), 1.0};
   }
 };
 
@@ -66,7 +72,7 @@ struct Slopes {
   Selection selection;
   const int32_t* times;
   const S* x;
-  const T* target;
+  const T *target, *positive;
   int64_t width;
   const T *total, *dloss;
   S* dx;
@@ -81,7 +87,8 @@ struct Slopes {
       factor *= static_cast<T>(times[row]);
     }
     const T t = target[index];
-    dx[index] = narrow<S>(isnan(t) ? T{0} : factor * Loss::slope(widen(x[index]), t));
+    dx[index] =
+        narrow<S>(isnan(t) ? T{0} : factor * Loss::slope(widen(x[index]), t, positive, index % width));
   }
 };
 
@@ -92,7 +99,8 @@ void mean_of_terms(const char* name, const TargetLossArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
     flat_sum<Counted>(name, args.x.device().index, items,
-                      Terms<Loss, S>{selection, args.x.data<S>(), args.target.data<T>(), width},
+                      Terms<Loss, S>{selection, args.x.data<S>(), args.target.data<T>(),
+                                     data_or_null<T>(args.positive), width},
                       StoreMeanOfCounted<T>{args.total.mutable_data<T>(), args.loss.mutable_data<T>()});
   });
 }
@@ -106,8 +114,9 @@ void mean_of_terms_backward(const char* name, const TargetLossBackwardArgs& args
     const Tensor times = begin_gradient<S>(name, selection, dx);
     const int64_t width = args.x.size(1);
     for_each(name, args.x.device().index, selection.count * width,
-             Slopes<Loss, S>{selection, counts_of(times), args.x.data<S>(), args.target.data<T>(), width,
-                             args.total.data<T>(), args.dloss.data<T>(), dx.mutable_data<S>()});
+             Slopes<Loss, S>{selection, counts_of(times), args.x.data<S>(), args.target.data<T>(),
+                             data_or_null<T>(args.positive), width, args.total.data<T>(),
+                             args.dloss.data<T>(), dx.mutable_data<S>()});
   });
 }
 
@@ -131,9 +140,13 @@ struct WeightedTargets {
 
 }  // namespace
 
-void bce_with_logits(const TargetLossArgs& args) { mean_of_terms<Bce>("bce_with_logits", args); }
+void bce_with_logits(const TargetLossArgs& args) {
+  const auto mean = args.positive ? mean_of_terms<Bce<true>> : mean_of_terms<Bce<false>>;
+  mean("bce_with_logits", args);
+}
 void bce_with_logits_backward(const TargetLossBackwardArgs& args) {
-  mean_of_terms_backward<Bce>("bce_with_logits_backward", args);
+  const auto mean = args.positive ? mean_of_terms_backward<Bce<true>> : mean_of_terms_backward<Bce<false>>;
+  mean("bce_with_logits_backward", args);
 }
 void mse_loss(const TargetLossArgs& args) { mean_of_terms<SquaredError>("mse_loss", args); }
 void mse_loss_backward(const TargetLossBackwardArgs& args) {
