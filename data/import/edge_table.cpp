@@ -7,12 +7,12 @@
 #include <adjoint/data/import/detail/table_rows.h>
 #include <adjoint/data/import/imported_edges.h>
 #include <adjoint/data/import/split_table.h>
+#include <adjoint/graph/transforms.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <unordered_map>
 
 namespace adj {
@@ -38,30 +38,6 @@ void erase_answers(ItemTable& items, int64_t first) {
   if (items.times)
     std::fill(items.times.mutable_data<int64_t>() + first,
               items.times.mutable_data<int64_t>() + items.times.numel(), ItemTable::kNoTime);
-}
-
-/// Makes equal edges one, by source, then target, which has the sum of their `weight`, [M] or absent. Returns
-/// how many became part of another.
-int64_t merge_equal(EdgeIndex& edges, Tensor& weight) {
-  const std::vector<int32_t> src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
-  std::vector<size_t> order(src.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  const auto ends = [&](size_t e) { return std::pair(src[e], dst[e]); };
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return ends(a) < ends(b); });
-  std::vector<int32_t> sources, targets;
-  std::vector<double> sums;
-  for (size_t k = 0; k < order.size(); ++k) {
-    const size_t e = order[k];
-    if (k == 0 || ends(order[k - 1]) != ends(e)) {
-      sources.push_back(src[e]);
-      targets.push_back(dst[e]);
-      sums.push_back(0.0);
-    }
-    if (weight) sums.back() += static_cast<double>(weight.data<float>()[e]);
-  }
-  edges = {Tensor::from(sources), Tensor::from(targets)};
-  if (weight) weight = Tensor::from(std::vector<float>(sums.begin(), sums.end()));
-  return std::ssize(src) - std::ssize(sources);
 }
 
 }  // namespace
@@ -375,7 +351,14 @@ EdgeTable::Part EdgeTable::part(const EdgeType& type, const std::vector<int32_t>
   EdgeIndex edges{Tensor::from(src), Tensor::from(dst)};
   Tensor weight = weights_.empty() ? Tensor() : gather_edges(Tensor::from(weights_), index);
   Part part{type, {}, items};
-  if (table_.coalesce) part.merged = merge_equal(edges, weight);
+  if (table_.coalesce) {
+    const Graph whole =
+        Graph::from_coo(std::max(counts.at(type.src), counts.at(type.dst)), edges.src, edges.dst, weight);
+    const Graph merged = coalesce(whole);
+    part.merged = whole.num_edges() - merged.num_edges();
+    edges = merged.edge_index();
+    weight = merged.edge_weight();
+  }
   if (weight && !std::ranges::all_of(weight.to_vector<float>(), [](float w) { return std::isfinite(w); }))
     data_fail("{}: weights of equal edges {} add up to more than float32 holds, expected a sum within it",
               excerpt(path()), text_of(type));
