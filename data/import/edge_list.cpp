@@ -196,7 +196,8 @@ void expect_nodes_listed(const std::string& path, const EdgeListOptions& options
 
 /// Of Matrix Market in coordinates: of a symmetric matrix both triangles.
 detail::EdgeMatrix read_market_entries(TextSource& source, EdgeListOptions options) {
-  options.columns.weight.clear();  // for zeros are no edges, also without weights
+  options.columns.weight.clear();   // for zeros are no edges, also without weights
+  options.drop_self_loops = false;  // edges_of() drops and counts them
   MatrixMarket market = read_matrix_market(source, options);
   detail::EdgeMatrix matrix;
   matrix.ids.reserve_numbers(market.nodes);
@@ -253,9 +254,13 @@ ImportedEdges read_edges(const std::string& path, const EdgeListOptions& options
   MatrixMarket matrix = read_matrix_market(source, options);
   ids.reserve_numbers(std::max(matrix.nodes, options.nodes));
   undirected = undirected || matrix.symmetric;
-  notes.push_back(fmt::format("{}: Matrix Market: row i is node i - 1, also in files of nodes{}{}",
-                              excerpt(path), source.found(),
-                              options.columns.weight == "none" ? "" : matrix.rounding.note("weight")));
+  const int64_t zeros = matrix.edges.zeros();
+  notes.push_back(fmt::format(
+      "{}: Matrix Market: row i is node i - 1, also in files of nodes{}{}{}", excerpt(path), source.found(),
+      options.columns.weight == "none" ? "" : matrix.rounding.note("weight"),
+      zeros == 0 ? ""
+                 : fmt::format("; {} of {} entries are 0 and still edges (--layout matrix leaves them out)",
+                               zeros, matrix.edges.size())));
   return std::move(matrix.edges);
 }
 
@@ -332,8 +337,15 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& wanted,
   add_listed_nodes(files, options.text, ids, *notes);
   expect_nodes_listed(path, options, ids.size(), edges.size());
   const bool reverses = options.layout == EdgeLayout::list && data.undirected;
+  const int64_t all = edges.size(reverses);
   data.graph = edges.graph(path, ids, reverses, options.coalesce);
   data.edge_y = edges.labels();
+  if (options.drop_self_loops)
+    notes->push_back(fmt::format("{}: {} self-loops dropped", excerpt(path), edges.dropped()));
+  if (options.coalesce)
+    notes->push_back(fmt::format("{}: {} of {} edges merged with equal ones{}", excerpt(path),
+                                 all - data.graph.num_edges(), all,
+                                 data.graph.edge_weight() ? ", adding their weights" : ""));
   note_parallel(path, data.graph, reverses, !data.edge_y, *notes);
   NodeFiles of_nodes = files;
   if (data.edge_y) {

@@ -245,6 +245,9 @@ std::string EdgeTable::note() const {
         "; without a table of nodes: {}{}", detail::listed(bare_, 5),
         table_.type.src.empty() && !typed ? " (the type of edges, SOURCE:NAME:TARGET, says which)" : "");
   if (columns_.weight >= 0) note += "; weights from " + name(columns_.weight);
+  int64_t zeros = 0;
+  for (size_t k = 0; k < weights_.size(); ++k) zeros += src_[k] >= 0 && weights_[k] == 0.0f;
+  if (zeros > 0) note += fmt::format("; {} of {} weights are 0", zeros, std::ssize(weights_) - dropped_);
   note += rounding_.note("weight") + spellings_.note();
   if (dropped_ > 0)
     note += fmt::format("; {} line{} without an id dropped", dropped_, dropped_ == 1 ? "" : "s");

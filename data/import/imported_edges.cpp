@@ -67,9 +67,11 @@ void expect_finite(const std::string& file, const Graph& graph, const NodeIds& i
 
 void ImportedEdges::append(int32_t src, int32_t dst, const EdgeValues& values) {
   if (src == dst) {
+    dropped_ += drop_self_loops_;
     if (drop_self_loops_) return;
     ++loops_;
   }
+  zeros_ += values.weight == 0.0f;
   src_.append(src);
   dst_.append(dst);
   if (weighted_) weight_.append(values.weight);
@@ -102,7 +104,7 @@ std::vector<bool> ImportedEdges::sources(int64_t nodes) const {
 }
 
 Graph ImportedEdges::graph(const std::string& file, const NodeIds& ids, bool undirected, bool coalesced) {
-  const int64_t entries = size(), all = undirected ? 2 * entries - loops_ : entries;
+  const int64_t entries = size(), all = size(undirected);
   if (all == 0) data_fail("{}: no edges, expected some", excerpt(file));
   if (all > kMost)
     data_fail("{}: {} edges in both directions, expected {} at most", excerpt(file), all, kMost);

@@ -26,6 +26,10 @@ class ImportedEdges {
 
   /// Number of edges, without the dropped ones.
   int64_t size() const { return src_.size() - forgotten_; }
+  /// The same with the reverses of all edges except self-loops, if there are any.
+  int64_t size(bool undirected) const { return undirected ? 2 * size() - loops_ : size(); }
+  int64_t dropped() const { return dropped_; }  ///< number of self-loops that were left out
+  int64_t zeros() const { return zeros_; }      ///< number of edges of weight 0
   /// Of the values only those are kept that the constructor says.
   void append(int32_t src, int32_t dst, const EdgeValues& values);
   /// Number of edges whose nodes both occur in no other edge.
@@ -47,7 +51,7 @@ class ImportedEdges {
   bool weighted_, drop_self_loops_, forgotten_ = false;
   Task labels_;
   Tensor listed_labels_;
-  int64_t loops_ = 0;
+  int64_t loops_ = 0, dropped_ = 0, zeros_ = 0;
   GrowingRows<int32_t> src_, dst_;
   GrowingRows<float> weight_, target_;
   GrowingRows<int32_t> label_;

@@ -408,6 +408,7 @@ ImportedEdges read_list(TextSource& source, const ListLayout& layout, const Edge
   ListReader reader(source, layout, options, ids, labels);
   ImportedEdges edges = reader.read();
   notes.push_back(reader.note());
+  if (edges.zeros() > 0) notes.back() += fmt::format("; {} of {} weights are 0", edges.zeros(), edges.size());
   return edges;
 }
 

@@ -450,6 +450,8 @@ def test_coalesce():
     text = run("convert", "tables", "c.h5", "--edges", "same.csv", "--coalesce", "true")
     expect(text, "same.csv: 2 of 5 edges node:same:node merged with equal ones, adding their weights\n")
     assert edges("c.h5") == [(0, 1, 5), (1, 0, 2), (2, 2, 24)], edges("c.h5")
+    expect(run("convert edges same.csv e.h5 --coalesce"), "same.csv: 2 of 5 edges merged with equal ones, adding their weights\n")
+    expect(run("convert tables z.h5 --edges", write("zero.csv", "from,to,weight\n1,2,0\n2,3,1\n")), "; 1 of 2 weights are 0")
     for more in ([], ["--undirected"], ["--weight", "none"]):
         run("convert", "edges", "same.csv", "e.h5", "--coalesce", *more)
         run("convert", "tables", "t.h5", "--edges", "same.csv", "--coalesce", "true",

@@ -149,6 +149,24 @@ TEST_CASE_FIXTURE(EdgeFiles, "edges that repeat another are counted") {
   CHECK_FALSE(says(import("7,8\n8,7\n", {.undirected = true, .coalesce = true}).notes, "…repeat…"));
 }
 
+TEST_CASE_FIXTURE(EdgeFiles, "edges that are merged or dropped are counted, and those of weight 0") {
+  const EdgeListOptions both{.undirected = true, .coalesce = true, .drop_self_loops = true};
+  CHECK(says(import("7,8\n8,7\n7,7\n8,9\n", both).notes,
+             "…\nedges: 1 self-loops dropped\nedges: 2 of 6 edges merged with equal ones\n"));
+  CHECK(says(import("src,dst,weight\n7,8,0\n7,8,2\n8,9,0\n", {.coalesce = true}).notes,
+             "…; 2 of 3 weights are 0\nedges: 1 of 3 edges merged with equal ones, adding their weights\n"));
+  CHECK(says(import("7,8\n8,9\n", both).notes,
+             "…\nedges: 0 self-loops dropped\nedges: 0 of 4 edges merged with equal ones\n"));
+  const std::string text =
+                        "%%MatrixMarket matrix coordinate real general\n3 3 4\n1 2 0\n1 1 0\n2 3 4\n3 3 1\n",
+                    last = " of 4 entries are 0 and still edges (--layout matrix leaves them out)\n";
+  CHECK(says(import(text).notes, "…; 2" + last));
+  CHECK(says(import(text, {.columns = {.weight = "none"}}).notes, "…; 2" + last));
+  CHECK(says(import(text, {.layout = EdgeLayout::matrix, .drop_self_loops = true}).notes,
+             "…2 stored zeros are no edges…\nedges: 1 self-loops dropped\n"));
+  CHECK_FALSE(says(import("1,2,1\n", {.columns = {.weight = "3"}}).notes, "… 0…"));
+}
+
 TEST_CASE_FIXTURE(EdgeFiles, "ids of data frames with gaps are integers") {
   CHECK(edges_of(import("1.0,2.0\n2.0,1\n3,1.0\n")) == Pairs{{"1", "2"}, {"2", "1"}, {"3", "1"}});
   EdgeListOptions o = with_features("id,x\n1,5\n2,6\n");
