@@ -25,7 +25,7 @@ Dataset dataset_of(const ModelDescription& model, const InferOptions& o) {
   if (data.num_features() != model.num_features)
     data_fail("{}: nodes/x: {} columns, but {} was trained on {}", o.data, data.num_features(), o.checkpoint,
               model.num_features);
-  take_edge_inputs(data, o.data, {}, {}, model.options.model);
+  take_edge_inputs(data, o.data, model, {});
   return data;
 }
 

@@ -217,8 +217,7 @@ void predict(const PredictOptions& o) {
                                      : trained.embeddings(data.graph, data.x);
   if (!o.attention.empty())
     write_attention(o.attention, "predict", data, trained.attention(data.graph, data.x), o.escape_formulas);
-  take_edge_inputs(data, o.data, trained.description().edges, trained.model().edge_support(),
-                   trained.options().model);
+  take_edge_inputs(data, o.data, trained.description(), trained.model().edge_support());
   const Tensor nodes =
       o.nodes.empty() ? Tensor()
                       : chosen_nodes("nodes", o.nodes, data, o.data, trained.of_graphs(), o.text.format());

@@ -259,16 +259,22 @@ models::EdgeInputs choose_edge_inputs(const Settings& o, const Dataset& data, co
   return chosen;
 }
 
-void take_edge_inputs(Dataset& data, const std::string& file, const models::EdgeInputs& edges,
-                      const models::EdgeSupport& support, const std::string& model) {
+void take_edge_inputs(Dataset& data, const std::string& file, const ModelDescription& model,
+                      const models::EdgeSupport& support) {
+  const models::EdgeInputs& edges = model.edges;
+  const auto log_unused = [&](std::string_view what, const char* option) {
+    const auto use = model.facts.find(option);
+    if (use == model.facts.end() || use->second != name_of(EdgeUse::ignore))
+      log_warning("edges/{} is not used by {}", what, model.options.model);
+  };
   const bool has_weights = static_cast<bool>(data.graph.edge_weight());
   const bool weighs = edges.weights == EdgeWeights::used && support.weights;
   if (weighs && has_weights) check_weights(data.graph, file, false, "");
   if (weighs && !has_weights) log_info("edges/weight: {} has none, all weigh 1", file);
   if (has_weights && !weighs && edges.weights != EdgeWeights::attribute)
-    log_warning("edges/weight is not used by {}", model);
+    log_unused("weight", "option.edge-weights");
   if (edges.attributes == 0 && models::edge_attribute_columns(data.graph) > 0)
-    log_warning("edges/attr is not used by {}", model);
+    log_unused("attr", "option.edge-attributes");
   data.graph = at_place(file, "edges", [&] { return edges.apply(data.graph); });
 }
 

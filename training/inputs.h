@@ -4,8 +4,8 @@
 #include <adjoint/data/dataset.h>
 #include <adjoint/data/feature_quantization.h>
 #include <adjoint/data/feature_scaling.h>
+#include <adjoint/models/model_description.h>
 #include <adjoint/models/options.h>
-#include <adjoint/models/preprocessing.h>
 #include <adjoint/training/examples.h>
 #include <adjoint/training/settings.h>
 
@@ -66,9 +66,9 @@ models::EdgeInputs choose_edge_inputs(const Settings& options, const Dataset& da
 /// `parts`, whose degrees differ; else warns. Warns if all are 0.
 void check_weights(const Graph& graph, const std::string& file, bool parts, const std::string& hint);
 
-/// Takes what a trained model takes of the edges of a dataset read from `file`, and logs what it does not.
-/// Throws DataError if something is missing, or check_weights() does.
-void take_edge_inputs(Dataset& data, const std::string& file, const models::EdgeInputs& edges,
-                      const models::EdgeSupport& support, const std::string& model);
+/// Takes what a trained model takes of the edges of a dataset read from `file`, and logs what it does not,
+/// unless it was trained to ignore it. Throws DataError if something is missing, or check_weights() does.
+void take_edge_inputs(Dataset& data, const std::string& file, const ModelDescription& model,
+                      const models::EdgeSupport& support);
 
 }  // namespace adj::training

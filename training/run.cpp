@@ -385,6 +385,9 @@ void Run::save(models::Checkpoint& checkpoint) const {
   record_.write(checkpoint, task_.reported);
   task_.preprocessing.save(checkpoint);
   checkpoint.set("undirected", int64_t{task_.data.undirected || task_.data.graph.is_symmetric()});
+  // For predictions; a resumed training compares what the model takes.
+  checkpoint.facts["option.edge-weights"] = name_of(settings_.data.edge_weights);
+  checkpoint.facts["option.edge-attributes"] = name_of(settings_.data.edge_attributes);
   if (!task_.graph.empty()) checkpoint.facts["graph"] = task_.graph;
   if (!objective_.mean()) return;
   checkpoint.tensors["targets.mean"] = objective_.mean();

@@ -198,6 +198,12 @@ def files_to_predict_must_match():
     ignoring = read("out.csv")
     predict("plain.h5", "none.h5")
     assert read("out.csv") == ignoring
+    train("train_gcn both.h5 --checkpoint ignores.h5 --edge-weights ignore --edge-attributes ignore")
+    assert "edges/" not in predict("ignores.h5", "both.h5")
+    train("train_gat attr.h5 --checkpoint ignores.h5 --edge-attributes ignore")
+    text = predict("ignores.h5", "both.h5")
+    expect(text, "edges/weight is not used by gat")
+    assert "edges/attr" not in text, text
     # Of graphs, and quantised.
     write("graphs.h5", None, a, graphs=True)
     train("train_graph_gin graphs.h5 --model graph-gine --checkpoint gine.h5")
@@ -205,6 +211,8 @@ def files_to_predict_must_match():
     expect(predict("gine.h5", write("bare.h5", graphs=True), 1), "bare.h5: edges: 0 edge attribute columns, trained on 3")
     train("train_qgnn both.h5 --checkpoint q.h5")
     expect(run("infer_qgnn --checkpoint q.h5 --data both.h5"), "edges/weight is not used by", "edges/attr is not used by")
+    train("train_qgnn both.h5 --checkpoint q.h5 --edge-weights ignore --edge-attributes ignore")
+    assert "edges/" not in run("infer_qgnn --checkpoint q.h5 --data both.h5")
 
 
 def trainings_resume_as_they_were():
