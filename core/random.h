@@ -18,6 +18,7 @@ struct RandomKey {
   uint64_t seed = 0;
   uint64_t stream = 0;
   const uint64_t* base = nullptr;
+  uint64_t first_block = 0;  ///< of dropout masks: the Philox block that has position 0
 };
 
 /// The stream number at the time of the draw.

@@ -17,7 +17,8 @@ RowCut::RowCut(const Tensor& offsets, int64_t parts) {
     const int64_t wanted = entries * k / parts;
     auto row = std::lower_bound(first.begin(), first.end(), wanted);
     if (row != first.begin() && wanted - row[-1] <= *row - wanted) --row;
-    begins_.push_back(std::max(begins_.back(), static_cast<int64_t>(row - first.begin())));
+    const int64_t nearest = (static_cast<int64_t>(row - first.begin()) + kAligned / 2) / kAligned * kAligned;
+    begins_.push_back(std::clamp(nearest, begins_.back(), std::ssize(first) - 1));
   }
   begins_.push_back(std::ssize(first) - 1);
 }

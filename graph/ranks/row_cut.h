@@ -12,11 +12,12 @@ namespace adj {
 /// same for any number of ranks: sums that go part by part do not depend on it.
 class RowCut {
  public:
-  static constexpr int64_t kParts = 64;  ///< unless said otherwise
+  static constexpr int64_t kParts = 64;   ///< unless said otherwise
+  static constexpr int64_t kAligned = 8;  ///< rows; so many have whole blocks of a dropout mask
 
   /// Parts of about as many entries each: part k begins with the row whose first entry is nearest to entry
-  /// k M / parts. `offsets` int64 [N + 1] of a CSR structure. Parts may be empty: of few rows, or beside rows
-  /// of many entries. Throws Error unless parts >= 1.
+  /// k M / parts, rounded to a multiple of kAligned. `offsets` int64 [N + 1] of a CSR structure. Parts may be
+  /// empty: of few rows, or beside rows of many entries. Throws Error unless parts >= 1.
   explicit RowCut(const Tensor& offsets, int64_t parts = kParts);
   /// Parts as they are: `begins` has their first rows, ascending from 0, and N. Throws Error otherwise.
   explicit RowCut(std::vector<int64_t> begins);

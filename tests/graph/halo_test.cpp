@@ -56,12 +56,17 @@ TEST_CASE("rows are cut into consecutive parts of about as many entries, whose r
     const RowCut cut(host.csr.offsets);
     CHECK(cut.parts() == 64);
     CHECK(cut.rows() == n);
-    double longest = 0;
-    for (int64_t i = 0; i < n; ++i) longest = std::max(longest, host.length(uz(i)));
+    double longest = 0;  // of rows that stay together
+    for (int64_t i = 0; i < n; i += RowCut::kAligned) {
+      double length = 0;
+      for (int64_t k = i; k < std::min(i + RowCut::kAligned, n); ++k) length += host.length(uz(k));
+      longest = std::max(longest, length);
+    }
     for (size_t k = 0; k < 64; ++k) {
       const auto begin = uz(cut.begins()[k]), end = uz(cut.begins()[k + 1]);
       REQUIRE(begin <= end);
-      // Each border is half a row at most from where it should be.
+      CHECK((end % RowCut::kAligned == 0 || end == uz(n)));
+      // Each border is half of such rows at most from where it should be.
       CHECK(static_cast<double>(host.offsets[end] - host.offsets[begin]) <=
             static_cast<double>(host.offsets.back()) / 64 + longest + 1);
     }
@@ -75,11 +80,13 @@ TEST_CASE("rows are cut into consecutive parts of about as many entries, whose r
       CHECK(next == n);
     }
   }
-  const Tensor even = Tensor::from(std::vector<int64_t>{0, 10, 20, 30, 40, 50, 60, 70, 80});
-  CHECK(RowCut(even, 4).begins() == std::vector<int64_t>{0, 2, 4, 6, 8});
-  CHECK(RowCut(even, 3).begins() == std::vector<int64_t>{0, 3, 5, 8});
-  CHECK(RowCut(Tensor::from(std::vector<int64_t>{0, 90, 95, 100}), 2).begins() ==
-        std::vector<int64_t>{0, 1, 3});
+  std::vector<int64_t> tens, first_long{0, 900};
+  for (int64_t k = 0; k <= 64; ++k) tens.push_back(10 * k);
+  for (int64_t k = 1; k < 24; ++k) first_long.push_back(900 + 10 * k);
+  const Tensor even = Tensor::from(tens);
+  CHECK(RowCut(even, 4).begins() == std::vector<int64_t>{0, 16, 32, 48, 64});
+  CHECK(RowCut(even, 3).begins() == std::vector<int64_t>{0, 24, 40, 64});
+  CHECK(RowCut(Tensor::from(first_long), 2).begins() == std::vector<int64_t>{0, 0, 24});
   CHECK(RowCut({0, 2, 2, 5}).rows_of(1, 3) == std::pair<int64_t, int64_t>{2, 2});
   CHECK_ERROR_HAS(RowCut({0, 2, 1}), "that ascend from 0");
   CHECK_ERROR_HAS(RowCut(even, 0), "0 parts, expected 1 or more");

@@ -17,6 +17,7 @@ class AttentionMask {
         heads_(heads),
         scale_(static_cast<T>(dropout.rule.scale)),
         stream_(stream_of(dropout.key)),
+        first_block_(dropout.key.first_block),
         keys_(dropout.key.seed),
         mask_(dropout.key, dropout.rule) {}
 
@@ -64,7 +65,7 @@ class AttentionMask {
       for (int64_t h = 0; h < heads_;) {
         const int64_t skipped = (first + h) % kDrawsPerBlock;
         const int64_t length = std::min(heads_ - h, kDrawsPerBlock - skipped);
-        blocks[waiting] = static_cast<uint64_t>((first + h) / kDrawsPerBlock);
+        blocks[waiting] = first_block_ + static_cast<uint64_t>((first + h) / kDrawsPerBlock);
         pieces[waiting] = {w + k * heads_ + h, skipped, length};
         if (++waiting == kBlocksAtOnce) flush();
         h += length;
@@ -77,7 +78,7 @@ class AttentionMask {
   const int32_t* order_;
   int64_t heads_;
   T scale_;
-  uint64_t stream_;
+  uint64_t stream_, first_block_;
   PhiloxKeys keys_;
   DropoutMask mask_;
 };

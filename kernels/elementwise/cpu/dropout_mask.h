@@ -121,21 +121,25 @@ class DropoutMask {
   static constexpr int64_t kMost = 2048;
 
   DropoutMask(const RandomKey& key, const DropoutRule& rule)
-      : keys_(key.seed), stream_(stream_of(key)), threshold_(rule.threshold) {}
+      : keys_(key.seed),
+        stream_(stream_of(key)),
+        first_block_(key.first_block),
+        threshold_(rule.threshold) {}
 
   /// The draws of positions [begin, begin + n), n <= kMost: position begin + i is kept if draws[i] >=
   /// threshold(). Valid until the next call.
   [[gnu::noinline]] const uint16_t* draw(int64_t begin, int64_t n) {
-    const int64_t first = begin / kDrawsPerBlock, skipped = begin % kDrawsPerBlock;
+    const int64_t skipped = begin % kDrawsPerBlock;
+    const uint64_t first = first_block_ + static_cast<uint64_t>(begin / kDrawsPerBlock);
     for (int64_t offset = 0; offset < skipped + n; offset += kDrawsAtOnce)
-      philox_draws(keys_, stream_, static_cast<uint64_t>(first + offset / kDrawsPerBlock), draws_ + offset);
+      philox_draws(keys_, stream_, first + static_cast<uint64_t>(offset / kDrawsPerBlock), draws_ + offset);
     return draws_ + skipped;
   }
   uint32_t threshold() const { return threshold_; }
 
  private:
   PhiloxKeys keys_;
-  uint64_t stream_;
+  uint64_t stream_, first_block_;
   uint32_t threshold_;
   alignas(64) uint16_t draws_[kMost + kDrawsAtOnce];
 };

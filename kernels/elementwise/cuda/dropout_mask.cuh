@@ -15,7 +15,7 @@ struct DropoutMask {
   __device__ __forceinline__ uint32_t kept(int64_t first) const {
     static_assert(8 % N == 0);
     const uint64_t stream = key.stream + (key.base != nullptr ? *key.base : 0);
-    const PhiloxBlock block = philox(key.seed, stream, static_cast<uint64_t>(first) / 8);
+    const PhiloxBlock block = philox(key.seed, stream, key.first_block + static_cast<uint64_t>(first) / 8);
     // Computes all eight, then selects: dynamic indexing of a half-word would put the block into local
     // memory.
     uint32_t bits = 0;
