@@ -93,7 +93,7 @@ struct Relation::Impl {
         by_target(detail::SortedEdges{std::move(csr), {}}) {}
   explicit Impl(RankEdges edges) : Impl(edges.sources.structure(), false) {
     num_src = num_dst;
-    by_source.put({{edges.targets.structure(), {}}, false});
+    if (edges.targets) by_source.put({{edges.targets->structure(), {}}, false});
     ranks = std::make_shared<const RankEdges>(std::move(edges));
   }
 
@@ -114,6 +114,7 @@ struct Relation::Impl {
 
   const Turned& turned() const {
     return by_source.get([this] {
+      ADJ_CHECK(!ranks, "relation: the out-edges of a rank's {} edges are not known", num_edges);
       const auto& [csr, order] = targets();
       Turned t{
           {empty_csr(num_src, num_dst, num_edges, device), Tensor::empty({num_edges}, DType::i32, device)}};
@@ -210,6 +211,7 @@ struct Relation::Impl {
   Lazy<bool> found_symmetric;
   Lazy<Tensor> in_degrees, out_degrees;
   Lazy<Relation> sorted[2], looped[2];  // by side
+  Lazy<Relation> local;
   mutable KeyedCache cache[2];
 };
 
@@ -300,12 +302,31 @@ Device Relation::device() const { return impl().device; }
 
 bool Relation::is_rank_part() const { return impl().ranks != nullptr; }
 
-Tensor Relation::source_rows(const Tensor& x) const {
+bool Relation::knows_out_edges() const { return !is_rank_part() || impl().ranks->targets.has_value(); }
+
+const Halo& Relation::halo() const {
   const RankEdges* ranks = impl().ranks.get();
-  return ranks == nullptr ? x : (reversed_ ? ranks->targets : ranks->sources).gather(x);
+  ADJ_CHECK(ranks != nullptr, "relation: {} edges that are no rank's part", num_edges());
+  ADJ_CHECK(!reversed_ || ranks->targets, "relation: the out-edges of a rank's {} edges are not known",
+            num_edges());
+  return reversed_ ? *ranks->targets : ranks->sources;
 }
 
+Tensor Relation::source_rows(const Tensor& x) const { return is_rank_part() ? halo().gather(x) : x; }
 Tensor Relation::target_rows(const Tensor& y) const { return reversed().source_rows(y); }
+Tensor Relation::sum_source_rows(const Tensor& dy) const { return halo().sum_back(dy); }
+
+const Relation& Relation::local_edges() const {
+  ADJ_CHECK(!reversed_, "relation: a rank has the in-edges of its {} nodes, expected no reversed relation",
+            num_dst());
+  return impl().local.get([this] { return from_csr(halo().structure()); });
+}
+
+int64_t Relation::first_local_source() const { return halo().first_row(); }
+
+Relation Relation::with_local_edges(Csr in_edges) const {
+  return {std::make_shared<const Impl>(RankEdges{halo().with_structure(std::move(in_edges)), {}}), false};
+}
 
 bool Relation::rows_ascend() const {
   const detail::SortedEdges* edges = impl().by_target.if_made();

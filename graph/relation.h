@@ -15,6 +15,7 @@ struct EdgeIndex {
   Tensor dst;
 };
 
+class Halo;
 class Relation;
 struct RankEdges;
 struct RankRows;
@@ -85,12 +86,23 @@ class Relation {
   /// True if the sources of every row of csr() ascend.
   bool rows_ascend() const;
 
-  bool is_rank_part() const;  ///< made by rank_rows()
+  bool is_rank_part() const;     ///< made by rank_rows()
+  bool knows_out_edges() const;  ///< false for with_local_edges(), which has no transposed()
   /// x [num_src, ...] with the rows of other ranks that csr() names, whose columns are rows of the result; x
   /// itself unless this is a rank's part.
   Tensor source_rows(const Tensor& x) const;
   /// Likewise y [num_dst, ...] for transposed().
   Tensor target_rows(const Tensor& y) const;
+  /// The adjoint of source_rows(): to each of this rank's sources the sum of the rows of dy that all ranks
+  /// have in its place.
+  Tensor sum_source_rows(const Tensor& dy) const;
+  /// Of a rank's part: its in-edges as a relation from the rows of source_rows() to its targets, with the
+  /// same edge numbers. Throws if reversed().
+  const Relation& local_edges() const;
+  bool is_reversed() const { return reversed_; }  ///< of a handle from reversed()
+  int64_t first_local_source() const;  ///< of a rank's part: which row of source_rows() is node 0 here
+  /// Of a rank's part: other in-edges, as a relation like local_edges(), between the same rows.
+  Relation with_local_edges(Csr in_edges) const;
 
   /// By edge number. Throws for a rank's part, whose edges name nodes of other ranks.
   EdgeIndex edge_index() const;
@@ -144,6 +156,7 @@ class Relation {
 
   struct Impl;
   const Impl& impl() const;
+  const Halo& halo() const;
   Relation(std::shared_ptr<const Impl> impl, bool reversed) : impl_(std::move(impl)), reversed_(reversed) {}
 
   std::shared_ptr<const Impl> impl_;

@@ -15,13 +15,13 @@ using detail::concatenated;
 using detail::gather_edges;
 using detail::iota;
 
-/// The last loop of each node, or edges + node. Rare, and made once: on the host.
-Tensor last_loops(const EdgeIndex& edges, int64_t nodes) {
+/// The last loop of each node, or edges + node. Node 0 is source `first`. Rare, and made once: on the host.
+Tensor last_loops(const EdgeIndex& edges, int64_t nodes, int64_t first) {
   const auto src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
   std::vector<int32_t> loop(static_cast<size_t>(nodes));
   for (size_t i = 0; i < loop.size(); ++i) loop[i] = static_cast<int32_t>(src.size() + i);
   for (size_t e = 0; e < src.size(); ++e)
-    if (src[e] == dst[e]) loop[static_cast<size_t>(src[e])] = static_cast<int32_t>(e);
+    if (src[e] == dst[e] + first) loop[static_cast<size_t>(dst[e])] = static_cast<int32_t>(e);
   return Tensor::from(loop, edges.src.device());
 }
 
@@ -38,29 +38,35 @@ Tensor places_of(const Tensor& origin, int64_t all, bool complete) {
 LoopedRelation make_looped(const Relation& relation, SelfLoops wanted) {
   const Device device = relation.device();
   const int64_t old = relation.num_edges(), nodes = std::min(relation.num_src(), relation.num_dst());
+  // A rank's nodes are some of the sources of its edges, from `first` on.
+  const bool part = relation.is_rank_part();
+  const Relation& whole = part ? relation.local_edges() : relation;
+  const int64_t first = part ? relation.first_local_source() : 0;
   LoopedRelation looped;
   looped.loops = nodes;
   ADJ_CHECK(old + nodes < kernels::kMaxEntries,
             "self-loops: {} edges and {} loops, expected fewer than {} together", old, nodes,
             kernels::kMaxEntries);
-  const EdgeIndex edges = relation.edge_index();
+  const EdgeIndex edges = whole.edge_index();
+  const Tensor sources = iota(whole.num_src(), device);
+  const Tensor own = sources.rows(first, first + nodes),
+               target = part ? gather_edges(own, edges.dst) : edges.dst;
   const Tensor others = wanted == SelfLoops::added
                             ? iota(old, device)
-                            : detail::places(kernels::PairTest::differ, edges.src, edges.dst);
+                            : detail::places(kernels::PairTest::differ, edges.src, target);
   const bool had_none = others.numel() == old;
   if (wanted == SelfLoops::removed && had_none) return looped;
   Tensor src = gather_edges(edges.src, others), dst = gather_edges(edges.dst, others), origin = others;
   if (wanted != SelfLoops::removed) {
-    const Tensor node = iota(nodes, device);
-    src = concatenated(src, node);
-    dst = concatenated(dst, node);
+    src = concatenated(src, own);
+    dst = concatenated(dst, iota(nodes, device));
     const Tensor loop = wanted == SelfLoops::completed && !had_none
-                            ? last_loops(edges, nodes)
+                            ? last_loops(edges, nodes, first)
                             : iota(old + nodes, device).rows(old, old + nodes);
     origin = concatenated(origin, loop);
   }
-  auto [csr, order] = detail::sorted_edges(relation.num_src(), relation.num_dst(), {src, dst});
-  looped.relation = Relation::from_csr(std::move(csr));
+  auto [csr, order] = detail::sorted_edges(whole.num_src(), whole.num_dst(), {src, dst});
+  looped.relation = part ? relation.with_local_edges(std::move(csr)) : Relation::from_csr(std::move(csr));
   looped.origin = gather_edges(origin, order);
   looped.complete = looped.origin.numel() == old + nodes;
   looped.became = places_of(looped.origin, old + nodes, looped.complete);

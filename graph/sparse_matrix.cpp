@@ -140,6 +140,7 @@ kernels::TileValues SparseMatrix::tile_values(const RowTiles& tiles, bool of_adj
 }
 
 void SparseMatrix::keep_adjoint(bool self_adjoint) {
+  if (!relation_.knows_out_edges()) return;  // aggregate() then goes over the in-edges in both directions
   ADJ_CHECK(!self_adjoint || rows() == cols(), "sparse matrix [{}, {}]: not square, so not its own adjoint",
             rows(), cols());
   self_adjoint_ = self_adjoint;

@@ -49,6 +49,7 @@ class SparseMatrix {
   /// The values of matrix() or adjoint() in the order of a cut, with their factors if any. Cached until the
   /// values are modified; a captured step that was not run eagerly before recomputes them at each replay.
   kernels::TileValues tile_values(const RowTiles& tiles, bool of_adjoint, DType features) const;
+  bool has_kept_adjoint() const { return static_cast<bool>(adjoint_values_); }  ///< by keep_adjoint()
   /// Stores the values in transposed order once, for a matrix that is used step after step; `self_adjoint`:
   /// the matrix equals its transpose, and one copy serves both. Call again after changing the values in
   /// place.

@@ -1,5 +1,6 @@
 #include <adjoint/core/error.h>
 #include <adjoint/graph/ranks/halo.h>
+#include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/index/gather.h>
 
 #include <algorithm>
@@ -21,6 +22,21 @@ std::vector<Tensor> exchange_lists(const Group& group, const std::vector<std::ve
   }
   group.exchange(sends, receives);
   return receives;
+}
+
+/// A row for each of `rows` rows: its places in the rows that all ranks send back, one block for each list,
+/// in that order.
+Csr copies_of(int64_t rows, const std::vector<std::vector<int32_t>>& lists, Device device) {
+  std::vector<int64_t> offsets(static_cast<size_t>(rows) + 1, 0);
+  for (const auto& list : lists)
+    for (const int32_t row : list) ++offsets[static_cast<size_t>(row) + 1];
+  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+  std::vector<int64_t> next = offsets;
+  std::vector<int32_t> places(static_cast<size_t>(offsets.back()));
+  int32_t place = 0;
+  for (const auto& list : lists)
+    for (const int32_t row : list) places[static_cast<size_t>(next[static_cast<size_t>(row)]++)] = place++;
+  return {rows, std::ssize(places), Tensor::from(offsets, device), Tensor::from(places, device)};
 }
 
 }  // namespace
@@ -67,10 +83,16 @@ Halo::Halo(Group group, const RowCut& cut, const Csr& rows) : group_(std::move(g
     received_ += std::ssize(needs[p]);
   }
   sends_ = exchange_lists(group_, needs);
+  std::vector<std::vector<int32_t>> copies;
   for (Tensor& list : sends_) {
     sent_ += list.numel();
+    copies.push_back(list.to_vector<int32_t>());
     list = list.to(device);
   }
+  std::vector<int32_t>& all_rows = copies[static_cast<size_t>(group_.rank())];
+  all_rows.resize(static_cast<size_t>(rows.rows));
+  std::iota(all_rows.begin(), all_rows.end(), 0);
+  copies_ = copies_of(rows.rows, copies, device);
 }
 
 Tensor Halo::gather(const Tensor& x) const {
@@ -90,6 +112,36 @@ Tensor Halo::gather(const Tensor& x) const {
   }
   group_.exchange(sends, receives);
   return all;
+}
+
+Tensor Halo::sum_back(const Tensor& dy) const {
+  ADJ_CHECK(dy && dy.dims() == 2 && dy.size(0) == structure_.cols,
+            "Halo: dy is {}, expected the {} rows that rank {} gathered", dy.str(), structure_.cols,
+            group_.rank());
+  if (group_.size() == 1) return dy;
+  Tensor all = Tensor::empty({copies_.cols, dy.size(1)}, dy.dtype(), dy.device());
+  std::vector<Tensor> sends(sends_.size()), receives(sends_.size());
+  int64_t place = 0;
+  for (size_t p = 0; p < sends.size(); ++p) {
+    const bool local = static_cast<int64_t>(p) == group_.rank();
+    const int64_t copies = local ? structure_.rows : sends_[p].numel();
+    if (begins_[p + 1] > begins_[p] || local) sends[p] = dy.rows(begins_[p], begins_[p + 1]);
+    if (copies > 0 || local) receives[p] = all.rows(place, place + copies);
+    place += copies;
+  }
+  group_.exchange(sends, receives);
+  Tensor sums = Tensor::empty({structure_.rows, dy.size(1)}, dy.dtype(), dy.device());
+  kernels::spmm({.a = {copies_, {}, {}}, .x = all, .y = sums});
+  return sums;
+}
+
+Halo Halo::with_structure(Csr structure) const {
+  ADJ_CHECK(structure.rows == structure_.rows && structure.cols == structure_.cols,
+            "Halo: {} rows of {} columns, expected {} of {}", structure.rows, structure.cols, structure_.rows,
+            structure_.cols);
+  Halo other = *this;
+  other.structure_ = std::move(structure);
+  return other;
 }
 
 }  // namespace adj

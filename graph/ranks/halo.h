@@ -23,15 +23,23 @@ class Halo {
   /// [structure().cols, F] from this rank's rows of x [n, F]: one block to and from each rank that has or
   /// needs any. All ranks call it together.
   Tensor gather(const Tensor& x) const;
+  /// The adjoint of gather(): [n, F], to each of this rank's rows the sum of the rows of dy
+  /// [structure().cols, F] that all ranks have in its place, in the order of ranks. All ranks call it
+  /// together.
+  Tensor sum_back(const Tensor& dy) const;
+  /// The same exchange for other entries of the rank's rows, whose columns are rows of gather().
+  Halo with_structure(Csr structure) const;
 
-  int64_t received_rows() const { return received_; }  ///< rows of other ranks
-  int64_t sent_rows() const { return sent_; }          ///< rows to other ranks; one may go to several
+  int64_t first_row() const { return begins_[static_cast<size_t>(group_.rank())]; }  ///< its own in gather()
+  int64_t received_rows() const { return received_; }                                ///< rows of other ranks
+  int64_t sent_rows() const { return sent_; }  ///< rows to other ranks; one may go to several
 
  private:
   Group group_;
   Csr structure_;
   std::vector<Tensor> sends_;    // by rank, int32 [K]: which of this rank's rows it needs
   std::vector<int64_t> begins_;  // by rank: its first row in gather(), and their number
+  Csr copies_;                   // row i: where row i of this rank and its copies come back, by rank
   int64_t received_ = 0, sent_ = 0;
 };
 

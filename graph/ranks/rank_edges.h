@@ -2,13 +2,15 @@
 
 #include <adjoint/graph/ranks/halo.h>
 
+#include <optional>
+
 namespace adj {
 
 /// The edges of a rank's nodes: those whose sums it computes, and those that bring its gradients, with the
 /// rows of other ranks that they name.
 struct RankEdges {
-  Halo sources;  ///< of the in-edges: rows are targets
-  Halo targets;  ///< of the out-edges: rows are sources
+  Halo sources;                 ///< of the in-edges: rows are targets
+  std::optional<Halo> targets;  ///< of the out-edges: rows are sources; absent if they are not known
 };
 
 /// Where the rows of nodes are: each rank of the group has those that the cut gives it.
@@ -18,6 +20,8 @@ struct RankRows {
 
   int64_t begin() const { return cut.rows_of(group.rank(), group.size()).first; }  ///< first row of this rank
   int64_t end() const { return cut.rows_of(group.rank(), group.size()).second; }   ///< exclusive
+  /// [N, ...] from every rank's rows x; all ranks call it together.
+  Tensor gather(const Tensor& x) const;
   /// This rank's rows of a structure over all nodes, on the group's device; whole_sizes() are those of `all`.
   Csr rows(const Csr& all) const;
   /// The values of these rows' entries; absent if `values`, in the order of the entries of `all`, are.
