@@ -3,6 +3,9 @@
 #include <adjoint/core/random.h>
 #include <adjoint/kernels/elementwise/unary.h>
 
+#include <functional>
+#include <vector>
+
 namespace adj::kernels {
 
 /// Fused epilogue of a normalization: z -> dropout(act(z)), with element p (row-major) at position p of the
@@ -68,6 +71,50 @@ struct BatchNormStatisticsArgs {
 };
 ADJ_KERNEL(batch_norm_statistics, BatchNormStatisticsArgs)  ///< Statistics of a batch.
 
+/// Per column of x[N,F]: its mean and the sum of squared deviations from it, `moments` [2,F] float64; zeros
+/// if N is 0. For statistics over the rows of several ranks.
+struct BatchNormMomentsArgs {
+  const Tensor& x;
+  Tensor& moments;
+
+  void check(std::string_view op) const {
+    check_matrix(op, "x", x);
+    check_tensor(op, "moments", moments, {2, x.size(1)}, DType::f64, x.device());
+  }
+};
+ADJ_KERNEL(batch_norm_moments, BatchNormMomentsArgs)  ///< Of a rank's rows.
+
+/// The statistics of batch_norm_statistics over all of several sets of rows: `moments` [R,2,F] of
+/// batch_norm_moments, of rows[r] rows each, merged in their order (Chan et al. 1983); one row at least.
+struct BatchNormMergeArgs {
+  const Tensor& moments;
+  const std::vector<int64_t>& rows;
+  double eps;
+  double momentum;
+  Tensor& mean;
+  Tensor& rstd;
+  Tensor& running_mean;
+  Tensor& running_var;
+
+  static constexpr size_t kMostSets = 256;  ///< limits R
+
+  Device device() const { return moments.device(); }  ///< where the kernel runs
+  void check(std::string_view op) const {
+    ADJ_CHECK(moments && moments.dims() == 3 && moments.dtype() == DType::f64 && moments.size(1) == 2 &&
+                  moments.size(0) == std::ssize(rows) && rows.size() <= kMostSets,
+              "{}: moments are {} for {} sets, expected float64 [R, 2, F] of at most {}", op, moments.str(),
+              rows.size(), kMostSets);
+    int64_t all = 0;
+    for (const int64_t count : rows) all += count;
+    ADJ_CHECK(all >= 1, "{}: {} rows in all sets, expected at least one", op, all);
+    check_tensor(op, "mean", mean, {moments.size(2)}, mean.dtype(), moments.device());
+    check_like(op, "rstd", rstd, mean);
+    if (running_mean) check_like(op, "running_mean", running_mean, mean);
+    if (running_var) check_like(op, "running_var", running_var, mean);
+  }
+};
+ADJ_KERNEL(batch_norm_merge, BatchNormMergeArgs)  ///< Statistics of several sets of rows.
+
 /// mean and rstd from running statistics: mean = running_mean, rstd = 1 / sqrt(running_var + eps). All of one
 /// dtype, float32 or float64.
 struct BatchNormRunningArgs {
@@ -109,7 +156,9 @@ ADJ_KERNEL(batch_norm_apply, BatchNormApplyArgs)  ///< Normalises columns.
 
 /// Gradients dgamma[F], dbeta[F], dx[N,F] from `gamma`, `beta` and `epilogue` of the forward call; mean and
 /// rstd have the accumulator dtype. `dx` may be `dy`. `of_batch`: mean and rstd are x's own, and dx includes
-/// their gradient; otherwise they are constants, and N may be 0.
+/// their gradient; otherwise they are constants, and N may be 0. If they are those of more rows, `all_rows`,
+/// `sum_over_ranks` replaces the sums over these rows, accumulator dtype [2,F], by those over all before dx
+/// is computed; dgamma and dbeta are of these rows.
 struct BatchNormBackwardArgs {
   const Tensor& x;
   const Tensor& mean;
@@ -122,10 +171,15 @@ struct BatchNormBackwardArgs {
   Tensor& dx;
   Tensor& dgamma;
   Tensor& dbeta;
+  int64_t all_rows = 0;                                   ///< 0: those of x
+  std::function<void(Tensor& sums)> sum_over_ranks = {};  ///< with all_rows
 
   void check(std::string_view op) const {
     check_matrix(op, "x", x);
-    ADJ_CHECK(!of_batch || x.size(0) >= 1, "{}: x is {}, expected at least one row", op, x.str());
+    ADJ_CHECK(!of_batch || x.size(0) >= 1 || all_rows >= 1, "{}: x is {}, expected at least one row", op,
+              x.str());
+    ADJ_CHECK((all_rows > 0) == static_cast<bool>(sum_over_ranks), "{}: sums over {} rows of all ranks", op,
+              all_rows);
     detail::check_of_columns(op, {{"mean", mean}, {"rstd", rstd}}, x);
     detail::check_per_column(op, {{"gamma", gamma}, {"beta", beta}}, x);
     detail::check_epilogue(op, epilogue);

@@ -50,6 +50,44 @@ struct SumAllArgs {
 };
 ADJ_KERNEL(sum_all, SumAllArgs)  ///< Scaled sum of all elements.
 
+/// The mean over all of R sets from their means and the weights of these, all [R] of one accumulator dtype:
+/// mean = Σ means[r] weights[r] / Σ weights, share = weights[own] / Σ weights, one element each; both 0 if
+/// the weights add up to 0. A set of weight 0 does not count, whatever its mean.
+struct MergeMeansArgs {
+  const Tensor& means;
+  const Tensor& weights;
+  int64_t own;
+  Tensor& mean;
+  Tensor& share;
+
+  Device device() const { return means.device(); }  ///< where the kernel runs
+  void check(std::string_view op) const {
+    ADJ_CHECK(means && means.dims() == 1 && own >= 0 && own < means.numel() &&
+                  accumulator_dtype(means.dtype()) == means.dtype(),
+              "{}: means are {}, expected [R] with set {}, not bfloat16", op, means.str(), own);
+    check_like(op, "weights", weights, means);
+    check_scalar(op, "mean", mean, means.dtype(), means.device());
+    check_scalar(op, "share", share, means.dtype(), means.device());
+  }
+};
+ADJ_KERNEL(merge_means, MergeMeansArgs)  ///< Mean of several sets.
+
+namespace detail {
+/// merge_means of one device.
+template <class T>
+ADJ_HOST_DEVICE void merge_means(const T* means, const T* weights, int64_t sets, int64_t own, T* mean,
+                                 T* share) {
+  double sum = 0.0, all = 0.0;
+  for (int64_t r = 0; r < sets; ++r) {
+    if (weights[r] == T{0}) continue;
+    sum += static_cast<double>(means[r]) * static_cast<double>(weights[r]);
+    all += static_cast<double>(weights[r]);
+  }
+  *mean = all == 0.0 ? T{0} : static_cast<T>(sum / all);
+  *share = all == 0.0 ? T{0} : static_cast<T>(static_cast<double>(weights[own]) / all);
+}
+}  // namespace detail
+
 /// y[N] int32 = argmax of x[i, :], ties to the smallest column. NaN never wins; a row of NaNs gives 0. x has
 /// at least one column.
 struct ArgmaxColumnsArgs {

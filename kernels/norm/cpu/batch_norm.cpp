@@ -149,13 +149,11 @@ inline T before_epilogue(T dy, T z, const uint16_t* draws, int64_t j, uint32_t t
 
 }  // namespace
 
-void batch_norm_statistics(const BatchNormStatisticsArgs& args) {
-  const double eps = args.eps;
-  const double momentum = args.momentum;
+void batch_norm_moments(const BatchNormMomentsArgs& args) {
   const int64_t rows = args.x.size(0), width = args.x.size(1);
-  if (width == 0) return;
+  if (rows == 0) args.moments.fill_(0.0);
+  if (rows == 0 || width == 0) return;
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Accumulator<S>;
     const S* in = args.x.data<S>();
     const int64_t grain = reduction_grain(width), chunks = ceil_div(rows, grain);
     Tensor scratch = Tensor::empty({chunks, 2, width}, DType::f64);
@@ -168,8 +166,24 @@ void batch_norm_statistics(const BatchNormStatisticsArgs& args) {
     });
     for (int64_t c = 1; c < chunks; ++c)
       merge(moments(0), c * grain, moments(c), std::min(grain, rows - c * grain), width);
+    std::copy_n(partial, 2 * width, args.moments.mutable_data<double>());
+  });
+}
 
-    const Moments all = moments(0);
+void batch_norm_merge(const BatchNormMergeArgs& args) {
+  const int64_t width = args.mean.numel();
+  if (width == 0) return;
+  Tensor merged = args.moments.clone();
+  double* first = merged.mutable_data<double>();
+  const Moments all{first, first + width};
+  int64_t rows = args.rows[0];
+  for (size_t set = 1; set < args.rows.size(); ++set) {
+    double* other = first + static_cast<int64_t>(set) * 2 * width;
+    if (args.rows[set] > 0) merge(all, rows, {other, other + width}, args.rows[set], width);
+    rows += args.rows[set];
+  }
+  const double eps = args.eps, momentum = args.momentum;
+  dispatch_float(args.mean.dtype(), "batch_norm_merge", [&]<class T>() {
     T *means = args.mean.mutable_data<T>(), *rstds = args.rstd.mutable_data<T>();
     const auto n = static_cast<double>(rows), degrees = static_cast<double>(std::max<int64_t>(rows - 1, 1));
     for (int64_t f = 0; f < width; ++f) {
@@ -186,6 +200,19 @@ void batch_norm_statistics(const BatchNormStatisticsArgs& args) {
     move(args.running_mean, all.mean, 1.0);
     move(args.running_var, all.squares, degrees);
   });
+}
+
+void batch_norm_statistics(const BatchNormStatisticsArgs& args) {
+  Tensor moments = Tensor::empty({2, args.x.size(1)}, DType::f64);
+  batch_norm_moments({args.x, moments});
+  batch_norm_merge({.moments = moments.reshape({1, 2, args.x.size(1)}),
+                    .rows = {args.x.size(0)},
+                    .eps = args.eps,
+                    .momentum = args.momentum,
+                    .mean = args.mean,
+                    .rstd = args.rstd,
+                    .running_mean = args.running_mean,
+                    .running_var = args.running_var});
 }
 
 void batch_norm_running(const BatchNormRunningArgs& args) {
@@ -274,15 +301,24 @@ void batch_norm_backward(const BatchNormBackwardArgs& args) {
     });
     S *to_gamma = args.dgamma.mutable_data<S>(), *to_beta = args.dbeta.mutable_data<S>();
     const T* r = args.rstd.data<T>();
-    const T count = args.of_batch ? static_cast<T>(rows) : std::numeric_limits<T>::infinity();
+    const int64_t all_rows = args.all_rows > 0 ? args.all_rows : rows;
+    const T count = args.of_batch ? static_cast<T>(all_rows) : std::numeric_limits<T>::infinity();
     std::vector<T> repeated(static_cast<size_t>(2 * period));
     T *mean_g = repeated.data(), *mean_gx = mean_g + period;
+    T *sum_g = sums.data(), *sum_gx = sum_g + width;
     for (int64_t f = 0; f < width; ++f) {
-      const T direct = sums[static_cast<size_t>(f)], along = sums[static_cast<size_t>(width + f)] * r[f];
-      to_beta[f] = narrow<S>(direct);
-      to_gamma[f] = narrow<S>(along);
-      mean_g[f] = direct / count;
-      mean_gx[f] = along * r[f] / count;
+      sum_gx[f] *= r[f];
+      to_beta[f] = narrow<S>(sum_g[f]);
+      to_gamma[f] = narrow<S>(sum_gx[f]);
+    }
+    if (args.sum_over_ranks) {
+      Tensor both = Tensor::from(sums).reshape({2, width});
+      args.sum_over_ranks(both);
+      std::copy_n(both.data<T>(), 2 * width, sum_g);
+    }
+    for (int64_t f = 0; f < width; ++f) {
+      mean_g[f] = sum_g[f] / count;
+      mean_gx[f] = sum_gx[f] * r[f] / count;
     }
     repeat(mean_g, width, period, mean_g);
     repeat(mean_gx, width, period, mean_gx);

@@ -13,14 +13,73 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-template <int N, class S>
+/// Writes the statistics of `rows` rows from a column's mean and sum of squared deviations.
+template <class T>
+struct StoreStatistics {
+  double eps, momentum;
+  T *mean, *rstd, *running_mean, *running_var;
+
+  __device__ void operator()(int64_t column, int64_t rows, double average, double squares) const {
+    mean[column] = static_cast<T>(average);
+    rstd[column] = static_cast<T>(1.0 / sqrt(squares / static_cast<double>(rows) + eps));
+    const double unbiased = squares / static_cast<double>(rows > 1 ? rows - 1 : 1);
+    if (running_mean != nullptr) move(running_mean[column], average);
+    if (running_var != nullptr) move(running_var[column], unbiased);
+  }
+  __device__ void move(T& running, double value) const {
+    running = static_cast<T>((1.0 - momentum) * static_cast<double>(running) + momentum * value);
+  }
+};
+template <class T, class Args>
+StoreStatistics<T> store_statistics(const Args& args) {
+  return {args.eps,
+          args.momentum,
+          args.mean.template mutable_data<T>(),
+          args.rstd.template mutable_data<T>(),
+          mutable_data_or_null<T>(args.running_mean),
+          mutable_data_or_null<T>(args.running_var)};
+}
+
+struct StoreMoments {
+  double* moments;
+  int64_t width;
+  __device__ void operator()(int64_t column, int64_t, double average, double squares) const {
+    moments[column] = average;
+    moments[width + column] = squares;
+  }
+};
+
+/// Sets of rows in order (Chan et al. 1983).
+template <class T>
+struct MergeMoments {
+  const double* moments;
+  int64_t width, sets;
+  int64_t rows[BatchNormMergeArgs::kMostSets];
+  StoreStatistics<T> store;
+
+  __device__ void operator()(int64_t f) const {
+    int64_t all = 0;
+    double mean = 0.0, squares = 0.0;
+    for (int64_t set = 0; set < sets; ++set) {
+      if (rows[set] == 0) continue;
+      const double* of_set = moments + set * 2 * width;
+      const double share = static_cast<double>(rows[set]) / static_cast<double>(all + rows[set]);
+      const double apart = of_set[f] - mean;
+      mean += apart * share;
+      squares += of_set[width + f] + apart * apart * share * static_cast<double>(all);
+      all += rows[set];
+    }
+    store(f, all, mean, squares);
+  }
+};
+
+template <int N, class S, class Store>
 struct Statistics {
   using T = Accumulator<S>;
   using Term = double;  // the first row, used as the shift, may be far from the mean
   const S* x;
   int64_t rows, width;
-  double eps, momentum;
-  T *mean, *rstd, *running_mean, *running_var;
+  Store store;
 
   struct Columns {
     double shift[N];
@@ -46,14 +105,7 @@ struct Statistics {
     const double apart = total[0] / n, average = static_cast<double>(widen(x[column])) + apart;
     double squares = total[1] - apart * total[0];
     if (squares < 0.0) squares = 0.0;  // NaN propagates
-    mean[column] = static_cast<T>(average);
-    rstd[column] = static_cast<T>(1.0 / sqrt(squares / n + eps));
-    const double unbiased = squares / static_cast<double>(rows > 1 ? rows - 1 : 1);
-    if (running_mean != nullptr) move(running_mean[column], average);
-    if (running_var != nullptr) move(running_var[column], unbiased);
-  }
-  __device__ void move(T& running, double value) const {
-    running = static_cast<T>((1.0 - momentum) * static_cast<double>(running) + momentum * value);
+    store(column, rows, average, squares);
   }
 };
 
@@ -155,7 +207,7 @@ struct BackwardSums : Affine<N, kActivation, kDropout, S> {
     const T gamma = static_cast<T>(total[1] * static_cast<double>(this->rstd[column]));
     dbeta[column] = narrow<S>(beta);
     dgamma[column] = narrow<S>(gamma);
-    if constexpr (!std::is_same_v<S, T>) {
+    if (!std::is_same_v<S, T> || static_cast<void*>(beta_sum) != dbeta) {
       beta_sum[column] = beta;
       gamma_sum[column] = gamma;
     }
@@ -234,19 +286,40 @@ void dispatch_epilogue(int64_t width, bool aligned, const Epilogue& epilogue, F&
 
 }  // namespace
 
+namespace {
+
+template <class S, class Store>
+void column_statistics(const char* name, const Tensor& x, const Store& store) {
+  const S* in = x.data<S>();
+  dispatch_pack<S>(x.size(1), aligned_to_16(in), [&]<int kWidest>() {
+    constexpr int N = std::min(kWidest, 4);  // the sums are in double
+    sum_over_rows<2, N>(name, x.device().index, x.size(0), x.size(1),
+                        Statistics<N, S, Store>{in, x.size(0), x.size(1), store});
+  });
+}
+
+}  // namespace
+
 void batch_norm_statistics(const BatchNormStatisticsArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Accumulator<S>;
-    const S* in = args.x.data<S>();
-    T* moving_mean = mutable_data_or_null<T>(args.running_mean);
-    T* moving_var = mutable_data_or_null<T>(args.running_var);
-    dispatch_pack<S>(args.x.size(1), aligned_to_16(in), [&]<int kWidest>() {
-      constexpr int N = std::min(kWidest, 4);  // the sums are in double
-      sum_over_rows<2, N>("batch_norm_statistics", args.x.device().index, args.x.size(0), args.x.size(1),
-                          Statistics<N, S>{in, args.x.size(0), args.x.size(1), args.eps, args.momentum,
-                                           args.mean.mutable_data<T>(), args.rstd.mutable_data<T>(),
-                                           moving_mean, moving_var});
-    });
+    column_statistics<S>("batch_norm_statistics", args.x, store_statistics<Accumulator<S>>(args));
+  });
+}
+
+void batch_norm_moments(const BatchNormMomentsArgs& args) {
+  if (args.x.size(0) == 0) return args.moments.fill_(0.0);
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    column_statistics<S>("batch_norm_moments", args.x,
+                         StoreMoments{args.moments.mutable_data<double>(), args.x.size(1)});
+  });
+}
+
+void batch_norm_merge(const BatchNormMergeArgs& args) {
+  dispatch_float(args.mean.dtype(), "batch_norm_merge", [&]<class T>() {
+    MergeMoments<T> merge{
+        args.moments.data<double>(), args.mean.numel(), std::ssize(args.rows), {}, store_statistics<T>(args)};
+    std::copy(args.rows.begin(), args.rows.end(), merge.rows);
+    for_each("batch_norm_merge", args.moments.device().index, args.mean.numel(), merge);
   });
 }
 
@@ -277,14 +350,15 @@ void batch_norm_backward(const BatchNormBackwardArgs& args) {
   const int64_t rows = args.x.size(0), width = args.x.size(1);
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
-    const T count = args.of_batch ? static_cast<T>(rows) : std::numeric_limits<T>::infinity();
+    const int64_t all_rows = args.all_rows > 0 ? args.all_rows : rows;
+    const T count = args.of_batch ? static_cast<T>(all_rows) : std::numeric_limits<T>::infinity();
     const S* gradient = args.dy.data<S>();
     S *out = args.dx.mutable_data<S>(), *to_gamma = args.dgamma.mutable_data<S>(),
       *to_beta = args.dbeta.mutable_data<S>();
     T *gamma_sum = nullptr, *beta_sum = nullptr;
     Tensor sums;
-    if constexpr (std::is_same_v<S, T>) {
-      gamma_sum = to_gamma, beta_sum = to_beta;
+    if (std::is_same_v<S, T> && !args.sum_over_ranks) {
+      gamma_sum = reinterpret_cast<T*>(to_gamma), beta_sum = reinterpret_cast<T*>(to_beta);
     } else {
       sums = Tensor::empty({2, width}, dtype_of<T>(), args.x.device());
       gamma_sum = sums.mutable_data<T>(), beta_sum = gamma_sum + width;
@@ -297,6 +371,7 @@ void batch_norm_backward(const BatchNormBackwardArgs& args) {
       sum_over_rows<2, N>("batch_norm_backward", device, rows, width,
                           BackwardSums<N, kActivation, kDropout, S>{common, gradient, to_gamma, to_beta,
                                                                     gamma_sum, beta_sum});
+      if (args.sum_over_ranks) args.sum_over_ranks(sums);
       map_columns<N>(
           "batch_norm_backward", device, rows, width,
           Backward<N, kActivation, kDropout, S>{common, gradient, gamma_sum, beta_sum, out, count});

@@ -287,4 +287,11 @@ void softmax_backward(const SoftmaxBackwardArgs& args) {
   });
 }
 
+void merge_means(const MergeMeansArgs& args) {
+  dispatch_float(args.means.dtype(), "merge_means", [&]<class T>() {
+    detail::merge_means(args.means.data<T>(), args.weights.data<T>(), args.means.numel(), args.own,
+                        args.mean.mutable_data<T>(), args.share.mutable_data<T>());
+  });
+}
+
 }  // namespace adj::kernels::cpu

@@ -455,4 +455,24 @@ void max_dim_backward(const MaxDimBackwardArgs& args) {
   });
 }
 
+namespace {
+
+template <class T>
+struct MergeMeans {
+  const T *means, *weights;
+  int64_t sets, own;
+  T *mean, *share;
+  __device__ void operator()(int64_t) const { detail::merge_means(means, weights, sets, own, mean, share); }
+};
+
+}  // namespace
+
+void merge_means(const MergeMeansArgs& args) {
+  dispatch_float(args.means.dtype(), "merge_means", [&]<class T>() {
+    for_each("merge_means", args.means.device().index, 1,
+             MergeMeans<T>{args.means.data<T>(), args.weights.data<T>(), args.means.numel(), args.own,
+                           args.mean.mutable_data<T>(), args.share.mutable_data<T>()});
+  });
+}
+
 }  // namespace adj::kernels::cuda
