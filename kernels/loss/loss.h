@@ -56,8 +56,8 @@ inline void check_gradient(std::string_view op, const Tensor& x, const Tensor& d
 /// loss = Σ w_i (log Σ_c exp x[i,c] - x[i, label[i]]) / Σ w_i, i = index[k]; x [N,C], label int32 [N] in [0,
 /// C). Row i has the weight weight[label[i]] (`weight` [C], accumulator dtype; 1 if absent), and none if
 /// label[i]
-/// == `ignored`. total = Σ w_i is kept for the backward pass. If it is 0 the CPU throws; a GPU, which does
-/// not synchronize, gives loss 0 and zero gradients.
+/// == `ignored`. total = Σ w_i is kept for the backward pass. If it is 0, so are loss and
+/// gradients.
 struct SoftmaxCrossEntropyArgs {
   const Tensor& x;
   const Tensor& label;
@@ -96,9 +96,8 @@ ADJ_KERNEL(softmax_cross_entropy_backward, SoftmaxCrossEntropyBackwardArgs)  ///
 
 /// A loss comparing x [N,T] with targets t of the same shape. NaN marks a missing target, which does not
 /// count: loss = Σ term / total over the rows of `index`; total, the number of targets present, is kept for
-/// the backward pass. If it is 0 the CPU throws; a GPU, which does not synchronize, gives loss 0 and zero
-/// gradients. `positive` [T], of bce alone: the weight of each column's positive labels, 1 if absent; it does
-/// not change `total`.
+/// the backward pass. If it is 0, so are loss and gradients. `positive` [T], of bce alone: the weight of each
+/// column's positive labels, 1 if absent; it does not change `total`.
 struct TargetLossArgs {
   const Tensor& x;
   const Tensor& target;

@@ -163,11 +163,8 @@ TEST_CASE("targets of NaN are excluded from loss and gradient") {
     }
     LossCall none(4, 2, dtype, device);
     none.target.fill_(NAN);
-    const std::string message = error_of([&] {
-      const Tensor loss = none.forward(Loss::mse);
-      CHECK(loss.item() == 0.0);
-    });
-    CHECK(message.find("every selected target") == (device.is_cuda() ? std::string::npos : 10));
+    CHECK(none.forward(Loss::mse).item() == 0.0);
+    CHECK(values(none.backward(Loss::mse)) == Numbers(8, 0.0));
   });
 }
 

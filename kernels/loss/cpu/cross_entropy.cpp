@@ -105,10 +105,8 @@ void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
     using T = Accumulator<S>;
     const LabeledRows<S> rows("cross_entropy", args);
     const double total = rows.total_weight();
-    ADJ_CHECK(total != 0.0, "cross_entropy: every selected row of {} is ignored or has weight 0",
-              args.x.str());
     *args.total.mutable_data<T>() = static_cast<T>(total);
-    *args.loss.mutable_data<T>() = static_cast<T>(rows.weighted_losses() / total);
+    *args.loss.mutable_data<T>() = total == 0.0 ? T{0} : static_cast<T>(rows.weighted_losses() / total);
   });
 }
 
@@ -116,7 +114,8 @@ void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args)
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
     LabeledRows<S>("softmax_cross_entropy_backward", args)
-        .gradient(*args.dloss.data<T>() / *args.total.data<T>(), args.dx.mutable_data<S>());
+        .gradient(*args.total.data<T>() == T{0} ? T{0} : *args.dloss.data<T>() / *args.total.data<T>(),
+                  args.dx.mutable_data<S>());
   });
 }
 

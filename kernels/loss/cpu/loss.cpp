@@ -68,9 +68,8 @@ void mean_of_terms(std::string_view op, const TargetLossArgs& args) {
                 return rows;
               });
     const int64_t total = selection.count * width - missing;
-    ADJ_CHECK(total > 0, "{}: every selected target of {} is NaN, none", op, args.target.str());
     *args.total.mutable_data<T>() = static_cast<T>(total);
-    *args.loss.mutable_data<T>() = static_cast<T>(sum / static_cast<double>(total));
+    *args.loss.mutable_data<T>() = total == 0 ? T{0} : static_cast<T>(sum / static_cast<double>(total));
   });
 }
 
@@ -83,7 +82,7 @@ void mean_of_terms_backward(std::string_view op, const TargetLossBackwardArgs& a
     const S* in = args.x.data<S>();
     const T *goal = args.target.data<T>(), *positive = data_or_null<T>(args.positive);
     S* grad = args.dx.mutable_data<S>();
-    const T factor = *args.dloss.data<T>() / *args.total.data<T>();
+    const T all = *args.total.data<T>(), factor = all == T{0} ? T{0} : *args.dloss.data<T>() / all;
     const auto slopes = [=](int64_t begin, int64_t end, T weight) {
 #pragma omp simd
       for (int64_t i = begin; i < end; ++i) {

@@ -39,7 +39,8 @@ struct Weights {
   Labels<W> labels;
   __device__ double operator()(int64_t k) const {
     const int64_t row = selection.row(k);
-    return row < 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(labels.weight_of(labels.label[row]));
+    return row < 0 ? std::numeric_limits<double>::quiet_NaN()
+                   : static_cast<double>(labels.weight_of(labels.label[row]));
   }
 };
 
