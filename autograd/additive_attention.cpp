@@ -3,6 +3,7 @@
 #include <adjoint/autograd/attention_weights.h>
 #include <adjoint/autograd/detail/attention.h>
 #include <adjoint/autograd/detail/epilogue.h>
+#include <adjoint/autograd/detail/halo.h>
 #include <adjoint/autograd/index.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/tape.h>
@@ -55,6 +56,9 @@ Var gat_attention(const Relation& relation, const Var& x, const Var& source, con
                   const AttentionOptions& options, const Var& x_dst, const Var& bias) {
   constexpr const char* op = "gat_attention";
   const OpScope scope(op, relation, x, source, target, options.edge_attr, options.edge_weight, x_dst, bias);
+  if (relation.is_rank_part())
+    return gat_attention(relation.local_edges(), detail::halo_rows(relation, x), source, target, slope,
+                         options, x_dst ? x_dst : x, bias);
   detail::check_heads(op, "x", relation, x, relation.num_src());
   const int64_t heads = x.size(1), width = x.size(2);
   detail::check_beside(op, "source", source, {heads, width}, x);
@@ -202,6 +206,9 @@ Var gatv2_attention(const Relation& relation, const Var& x_dst, const Var& x_src
                     const AttentionOptions& options, const Var& bias) {
   constexpr const char* op = "gatv2_attention";
   const OpScope scope(op, relation, x_dst, x_src, att, options.edge_attr, options.edge_weight, bias);
+  if (relation.is_rank_part())
+    return gatv2_attention(relation.local_edges(), x_dst, detail::halo_rows(relation, x_src), att, slope,
+                           options, bias);
   detail::check_heads(op, "x_src", relation, x_src, relation.num_src());
   const int64_t heads = x_src.size(1), width = x_src.size(2);
   detail::check_beside(op, "x_dst", x_dst, {relation.num_dst(), heads, width}, x_src);

@@ -1,7 +1,9 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/attention_weights.h>
 #include <adjoint/autograd/detail/attention.h>
+#include <adjoint/autograd/detail/halo.h>
 #include <adjoint/autograd/index.h>
+#include <adjoint/autograd/norm.h>
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/tape.h>
@@ -46,6 +48,9 @@ Var dot_attention(const Relation& relation, const Var& q, const Var& k, const Va
                   const AttentionOptions& options, float scale) {
   constexpr const char* op = "dot_attention";
   const OpScope scope(op, relation, q, k, v, options.edge_attr, options.edge_weight);
+  if (relation.is_rank_part())
+    return dot_attention(relation.local_edges(), q, detail::halo_rows(relation, k),
+                         detail::halo_rows(relation, v), options, scale);
   detail::check_heads(op, "q", relation, q, relation.num_dst());
   const int64_t heads = q.size(1), width = q.size(2);
   detail::check_beside(op, "k", k, {relation.num_src(), heads, width}, q);
@@ -167,6 +172,13 @@ Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
             x.device().str());
   detail::check_beside(op, "beta", beta, {1}, x);
   ADJ_CHECK(!options.edge_attr && !options.edge_weight, "{}: takes no edge features", op);
+  if (relation.is_rank_part()) {  // queries and keys are directions of different rows
+    const Var all = detail::halo_rows(relation, x);
+    const auto as_head = [&](const Var& rows) { return reshape(rows, {rows.size(0), 1, x.size(1)}); };
+    const Var y = dot_attention(relation.local_edges(), as_head(l2_normalize(x, kLeastNorm) * beta),
+                                as_head(l2_normalize(all, kLeastNorm)), as_head(all), options, 1.0f);
+    return reshape(y, x.shape());
+  }
   const DType accumulator = accumulator_dtype(x.dtype());
 
   /// x_j = norm_j direction_j; the query is β direction_i.

@@ -1,5 +1,6 @@
 #include <adjoint/autograd/detail/edge.h>
 #include <adjoint/autograd/detail/epilogue.h>
+#include <adjoint/autograd/detail/halo.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/neighbor_reduce.h>
 #include <adjoint/autograd/self_loops.h>
@@ -61,6 +62,8 @@ void matrix_product(const SparseMatrix& a, bool adjoint, const Tensor& x, const 
 
 Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& options) {
   const OpScope scope("aggregate", relation, x, options.weight);
+  if (relation.is_rank_part())
+    return aggregate(relation.local_edges(), detail::halo_rows(relation, x), options);
   const bool mean = options.reduce == Reduce::mean;
   detail::check_side("aggregate", "x", relation, x, relation.num_src(), 2, 3);
   const Var& edge_weight = options.weight;
@@ -139,6 +142,11 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
 
 Var aggregate(const SparseMatrix& matrix, const Var& x, const Var& bias, Activation activation) {
   const OpScope scope("aggregate", matrix, x, bias);
+  const Relation& structure = matrix.relation();
+  if (structure.is_rank_part() &&
+      (!structure.knows_out_edges() || (matrix.values() && !matrix.has_kept_adjoint())))
+    return aggregate(SparseMatrix(structure.local_edges(), matrix.values()), detail::halo_rows(structure, x),
+                     bias, activation);
   ADJ_CHECK(x.shape().dims() == 2 && x.size(0) == matrix.cols(),
             "aggregate: input {} does not fit a matrix of {} columns", x.shape().str(), matrix.cols());
   ADJ_CHECK(x.device() == matrix.device(), "aggregate: matrix on {}, input on {}", matrix.device().str(),
@@ -179,6 +187,8 @@ Var aggregate(const SparseMatrix& matrix, const Var& x, const Var& bias, Activat
 
 Var edge_dot(const Relation& relation, const Var& q, const Var& k, int64_t heads) {
   const OpScope scope("edge_dot", relation, q, k);
+  if (relation.is_rank_part())
+    return edge_dot(relation.local_edges(), q, detail::halo_rows(relation, k), heads);
   detail::check_side("edge_dot", "q", relation, q, relation.num_dst(), 2, 3);
   detail::check_side("edge_dot", "k", relation, k, relation.num_src(), 2, 3);
   check_same_device("edge_dot", {q, k});
@@ -213,6 +223,7 @@ Var edge_dot(const Relation& relation, const Var& q, const Var& k, int64_t heads
 
 Var edge_add(const Relation& relation, const Var& l, const Var& r) {
   const OpScope scope("edge_add", relation, l, r);
+  if (relation.is_rank_part()) return edge_add(relation.local_edges(), l, detail::halo_rows(relation, r));
   detail::check_side("edge_add", "l", relation, l, relation.num_dst(), 1, 2);
   detail::check_side("edge_add", "r", relation, r, relation.num_src(), 1, 2);
   check_same_device("edge_add", {l, r});
@@ -271,6 +282,11 @@ Var with_self_loops(const LoopedRelation& relation, const Var& x, const Var& loo
 
 Var edge_sum(const Relation& relation, const Var& e) {
   const OpScope scope("edge_sum", relation, e);
+  if (relation.is_rank_part()) {
+    if (!relation.is_reversed()) return edge_sum(relation.local_edges(), e);
+    const Relation in_edges = relation.reversed();
+    return detail::sum_halo_rows(in_edges, edge_sum(in_edges.local_edges().reversed(), e));
+  }
   detail::check_of_edges("edge_sum", "e", relation, e);
   ADJ_CHECK(e.device() == relation.device(), "edge_sum: relation on {}, e on {}", relation.device().str(),
             e.device().str());

@@ -1,4 +1,5 @@
 #include <adjoint/autograd/detail/edge.h>
+#include <adjoint/autograd/detail/halo.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/gine_sum.h>
 #include <adjoint/autograd/tape.h>
@@ -8,6 +9,7 @@ namespace adj {
 
 Var gine_sum(const Relation& relation, const Var& x, const Var& e, const Var& w) {
   const OpScope scope("gine_sum", relation, x, e, w);
+  if (relation.is_rank_part()) return gine_sum(relation.local_edges(), detail::halo_rows(relation, x), e, w);
   detail::check_side("gine_sum", "x", relation, x, relation.num_src(), 2, 2);
   ADJ_CHECK(e && e.shape().dims() == 2 && e.size(0) == relation.num_edges(),
             "gine_sum: e is {}, expected [{}, E]", e ? e.shape().str() : "absent", relation.num_edges());

@@ -1,5 +1,6 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/detail/loss.h>
+#include <adjoint/autograd/detail/ranks.h>
 #include <adjoint/autograd/index.h>
 #include <adjoint/autograd/loss.h>
 #include <adjoint/autograd/reduce.h>
@@ -31,20 +32,28 @@ Var target_loss(const char* name, void (*forward)(const kernels::TargetLossArgs&
   const DType accumulator = accumulator_dtype(x.dtype());
   Tensor loss = Tensor::empty({}, accumulator, x.device()),
          total = Tensor::empty({}, accumulator, x.device());
-  forward({.x = x.value(), .target = goal, .index = index, .positive = weight, .total = total, .loss = loss});
-  return record(name, loss, {x},
-                [backward, x = Saved(x.value()), goal = Saved(goal), index = Saved(index),
-                 weight = Saved(weight), total](Tensor dloss, Gradients& out) {
-                  Tensor dx = Tensor::empty_like(x.get());
-                  backward({.x = x.get(),
-                            .target = goal.get(),
-                            .index = index.get(),
-                            .positive = weight.get(),
-                            .total = total,
-                            .dloss = dloss,
-                            .dx = dx});
-                  out.add(dx);
-                });
+  const bool some = detail::selects_rows(x, index);
+  if (some)
+    forward(
+        {.x = x.value(), .target = goal, .index = index, .positive = weight, .total = total, .loss = loss});
+  detail::require_terms(some, total, loss, [&] {
+    return fmt::format("{}: every selected target of {} is NaN, none", name, goal.str());
+  });
+  const Var mean = record(name, loss, {x},
+                          [backward, some, x = Saved(x.value()), goal = Saved(goal), index = Saved(index),
+                           weight = Saved(weight), total](Tensor dloss, Gradients& out) {
+                            if (!some) return out.add(Tensor::zeros_like(x.get()));
+                            Tensor dx = Tensor::empty_like(x.get());
+                            backward({.x = x.get(),
+                                      .target = goal.get(),
+                                      .index = index.get(),
+                                      .positive = weight.get(),
+                                      .total = total,
+                                      .dloss = dloss,
+                                      .dx = dx});
+                            out.add(dx);
+                          });
+  return detail::mean_over_ranks(name, mean, total);
 }
 
 // The selected rows, in the accumulator dtype.
@@ -94,27 +103,34 @@ Var cross_entropy(const Var& x, const Tensor& target, const Tensor& selected,
   Tensor loss = Tensor::empty({}, accumulator, x.device()),
          total = Tensor::empty({}, accumulator, x.device());
   const Tensor by_class = detail::convert_for(x, options.weight);
-  kernels::softmax_cross_entropy({.x = x.value(),
-                                  .label = label,
-                                  .index = index,
-                                  .weight = by_class,
-                                  .ignored = ignored,
-                                  .total = total,
-                                  .loss = loss});
-  return record("cross_entropy", loss, {x},
-                [x = Saved(x.value()), label = Saved(label), index = Saved(index), weight = Saved(by_class),
-                 ignored, total](Tensor dloss, Gradients& out) {
-                  Tensor dx = Tensor::empty_like(x.get());
-                  kernels::softmax_cross_entropy_backward({.x = x.get(),
-                                                           .label = label.get(),
-                                                           .index = index.get(),
-                                                           .weight = weight.get(),
-                                                           .ignored = ignored,
-                                                           .total = total,
-                                                           .dloss = dloss,
-                                                           .dx = dx});
-                  out.add(dx);
-                });
+  const bool some = detail::selects_rows(x, index);
+  if (some)
+    kernels::softmax_cross_entropy({.x = x.value(),
+                                    .label = label,
+                                    .index = index,
+                                    .weight = by_class,
+                                    .ignored = ignored,
+                                    .total = total,
+                                    .loss = loss});
+  detail::require_terms(some, total, loss, [&] {
+    return fmt::format("cross_entropy: every selected row of {} is ignored or has weight 0", x.value().str());
+  });
+  const Var mean = record("cross_entropy", loss, {x},
+                          [some, x = Saved(x.value()), label = Saved(label), index = Saved(index),
+                           weight = Saved(by_class), ignored, total](Tensor dloss, Gradients& out) {
+                            if (!some) return out.add(Tensor::zeros_like(x.get()));
+                            Tensor dx = Tensor::empty_like(x.get());
+                            kernels::softmax_cross_entropy_backward({.x = x.get(),
+                                                                     .label = label.get(),
+                                                                     .index = index.get(),
+                                                                     .weight = weight.get(),
+                                                                     .ignored = ignored,
+                                                                     .total = total,
+                                                                     .dloss = dloss,
+                                                                     .dx = dx});
+                            out.add(dx);
+                          });
+  return detail::mean_over_ranks("cross_entropy", mean, total);
 }
 
 Var cross_entropy(const Var& x, const Tensor& label, const Tensor& index) {

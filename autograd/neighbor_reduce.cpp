@@ -1,3 +1,4 @@
+#include <adjoint/autograd/detail/halo.h>
 #include <adjoint/autograd/neighbor_reduce.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/graph/relation.h>
@@ -124,6 +125,8 @@ Var reduce_neighbors(const char* name, const Relation& relation, const Var& x, s
 
 Var aggregate_all(const Relation& relation, const Var& x, const std::vector<Reduce>& reduce) {
   const OpScope scope("aggregate_all", relation, x);
+  if (relation.is_rank_part())
+    return aggregate_all(relation.local_edges(), detail::halo_rows(relation, x), reduce);
   ADJ_CHECK(x && x.shape().dims() == 2 && x.size(0) == relation.num_src(),
             "aggregate_all: x is {}, expected [N, F] with {} rows", x ? x.shape().str() : "absent",
             relation.num_src());

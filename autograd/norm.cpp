@@ -1,3 +1,4 @@
+#include <adjoint/autograd/detail/ranks.h>
 #include <adjoint/autograd/norm.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/core/random.h>
@@ -25,18 +26,31 @@ Var batch_norm(const Var& x, const Var& gamma, const Var& beta, RunningStatistic
   ADJ_CHECK(x.shape().dims() == 2 && gamma.shape() == Shape{x.size(1)} && beta.shape() == gamma.shape(),
             "batch_norm: input {}, gamma {}, beta {}", x.shape().str(), gamma.shape().str(),
             beta.shape().str());
-  ADJ_CHECK(!training || x.size(0) > 1,
+  const RankRows* ranks = training ? RankScope::current() : nullptr;
+  const int64_t rows = ranks != nullptr ? detail::sum_over_ranks(*ranks, x.size(0)) : x.size(0);
+  ADJ_CHECK(!training || rows > 1,
             "batch_norm: input {} has no variance to train with, expected two rows or more", x.shape().str());
   kernels::Epilogue epilogue;
   epilogue.activation = wanted.activation;
   if (training && wanted.dropout > 0.0f) {
     epilogue.dropout = true;
     epilogue.rule = dropout_rule(wanted.dropout);
-    epilogue.key = generator.next();
+    epilogue.key = detail::key_of_rows(generator, x.shape());
   }
   Tensor mean = accumulator_row_like(x.value(), 1), rstd = accumulator_row_like(x.value(), 1);
   Tensor y = Tensor::empty_like(x.value());
-  if (training) {
+  if (ranks != nullptr) {
+    Tensor moments = Tensor::empty({2, x.size(1)}, DType::f64, x.device());
+    kernels::batch_norm_moments({.x = x.value(), .moments = moments});
+    kernels::batch_norm_merge({.moments = detail::stacked_over_ranks(ranks->group, moments),
+                               .rows = detail::counts_of_ranks(*ranks, x.size(0)),
+                               .eps = eps,
+                               .momentum = running.momentum,
+                               .mean = mean,
+                               .rstd = rstd,
+                               .running_mean = running.mean,
+                               .running_var = running.variance});
+  } else if (training) {
     kernels::batch_norm_statistics({.x = x.value(),
                                     .eps = eps,
                                     .momentum = running.momentum,
@@ -61,7 +75,10 @@ Var batch_norm(const Var& x, const Var& gamma, const Var& beta, RunningStatistic
   enum : size_t { kX, kGamma, kBeta };
   return record("batch_norm", y, {x, gamma, beta},
                 [x = Saved(x.value()), mean, rstd, gamma = Saved(gamma.value()), beta = Saved(beta.value()),
-                 epilogue, training](Tensor dy, Gradients& out) {
+                 epilogue, training, ranks, rows](Tensor dy, Gradients& out) {
+                  std::function<void(Tensor&)> over_ranks;
+                  if (ranks != nullptr)
+                    over_ranks = [ranks](Tensor& sums) { detail::sum_over_ranks(ranks->group, sums); };
                   Tensor dx = reuse(dy), dgamma = row_like(dy, 1), dbeta = row_like(dy, 1);
                   kernels::batch_norm_backward({.x = x.get(),
                                                 .mean = mean,
@@ -73,7 +90,9 @@ Var batch_norm(const Var& x, const Var& gamma, const Var& beta, RunningStatistic
                                                 .dy = dy,
                                                 .dx = dx,
                                                 .dgamma = dgamma,
-                                                .dbeta = dbeta});
+                                                .dbeta = dbeta,
+                                                .all_rows = ranks != nullptr ? rows : 0,
+                                                .sum_over_ranks = over_ranks});
                   out.add(kX, dx);
                   out.add(kGamma, dgamma);
                   out.add(kBeta, dbeta);

@@ -124,6 +124,16 @@ std::vector<Tensor> GradientRollback::keep() {
   return replaced;
 }
 
+namespace {
+thread_local std::vector<const BackwardCalls*> backward_calls;
+}  // namespace
+
+BackwardCalls::BackwardCalls(std::function<void()> before, std::function<void()> after)
+    : before_(std::move(before)), after_(std::move(after)) {
+  backward_calls.push_back(this);
+}
+BackwardCalls::~BackwardCalls() { std::erase(backward_calls, this); }
+
 NoGrad::NoGrad() : outer_(std::exchange(detail::no_grad, true)) {}
 NoGrad::~NoGrad() { detail::no_grad = outer_; }
 bool NoGrad::in_force() { return detail::no_grad; }
@@ -283,30 +293,11 @@ class ReadyLeaves {
   size_t next_ = 0;
 };
 
-}  // namespace
-
-void Var::backward() const {
-  ADJ_CHECK(value().numel() == 1, "backward: expected a scalar, got shape {} (or give a seed gradient)",
-            shape().str());
-  backward(Tensor::full(shape(), 1.0, dtype(), device()));
-}
-
-void Var::backward(Tensor seed) const {
-  ADJ_CHECK(requires_grad(), "backward: nothing that this variable was computed from requires a gradient");
-  ADJ_CHECK(seed.shape() == shape() && seed.dtype() == dtype() && seed.device() == device(),
-            "backward: seed gradient {} for a value {}", seed.str(), value().str());
-  const NoGrad nothing_is_recorded;
-  const detail::BackwardPass backward_pass;
-  std::vector<std::shared_ptr<GradientSlot>> root{impl_->slot};
-  ReadyLeaves leaves(root[0]);
-  detail::FusedGradients(root).add(0, std::move(seed), false);
-  leaves.arrive(*root[0]);
-  if (!root[0]->node) return;
-
+void propagate(std::shared_ptr<Node> last, ReadyLeaves& leaves) {
   const auto earlier = [](const auto& a, const auto& b) { return a->number < b->number; };
   std::priority_queue<std::shared_ptr<Node>, std::vector<std::shared_ptr<Node>>, decltype(earlier)> ready(
       earlier);
-  ready.push(root[0]->node);
+  ready.push(std::move(last));
   const Node* previous = nullptr;
   while (!ready.empty()) {
     const std::shared_ptr<Node> node = ready.top();
@@ -334,6 +325,29 @@ void Var::backward(Tensor seed) const {
       if (input && input->node && input->gradient) ready.push(input->node);
   }
   leaves.go_by(0);
+}
+
+}  // namespace
+
+void Var::backward() const {
+  ADJ_CHECK(value().numel() == 1, "backward: expected a scalar, got shape {} (or give a seed gradient)",
+            shape().str());
+  backward(Tensor::full(shape(), 1.0, dtype(), device()));
+}
+
+void Var::backward(Tensor seed) const {
+  ADJ_CHECK(requires_grad(), "backward: nothing that this variable was computed from requires a gradient");
+  ADJ_CHECK(seed.shape() == shape() && seed.dtype() == dtype() && seed.device() == device(),
+            "backward: seed gradient {} for a value {}", seed.str(), value().str());
+  const NoGrad nothing_is_recorded;
+  const detail::BackwardPass backward_pass;
+  for (const BackwardCalls* calls : backward_calls) calls->before_();
+  std::vector<std::shared_ptr<GradientSlot>> root{impl_->slot};
+  ReadyLeaves leaves(root[0]);
+  detail::FusedGradients(root).add(0, std::move(seed), false);
+  leaves.arrive(*root[0]);
+  if (root[0]->node) propagate(root[0]->node, leaves);
+  for (const BackwardCalls* calls : backward_calls) calls->after_();
 }
 
 const Tensor& Saved::get() const {

@@ -17,6 +17,19 @@ struct RegisteredHook;
 struct VarImpl;
 }  // namespace detail
 
+/// While it is alive, this thread calls `before` and `after` around each Var::backward().
+class BackwardCalls {
+ public:
+  BackwardCalls(std::function<void()> before, std::function<void()> after);
+  ~BackwardCalls();
+  BackwardCalls(const BackwardCalls&) = delete;
+  BackwardCalls& operator=(const BackwardCalls&) = delete;
+
+ private:
+  friend class Var;
+  std::function<void()> before_, after_;
+};
+
 /// Keeps a Var::on_gradient() callback registered for its lifetime. Move-only.
 class GradientHook {
  public:

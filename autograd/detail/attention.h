@@ -2,6 +2,7 @@
 
 #include <adjoint/autograd/attention.h>
 #include <adjoint/autograd/detail/edge.h>
+#include <adjoint/autograd/detail/ranks.h>
 #include <adjoint/kernels/attention/attention.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
@@ -13,7 +14,8 @@ namespace adj::detail {
 inline kernels::AttentionDropout attention_dropout(const AttentionOptions& options) {
   const DropoutRule rule = dropout_rule(options.dropout);
   if (!options.training || rule.threshold == 0) return {};
-  return {(options.generator != nullptr ? *options.generator : default_generator()).next(), rule};
+  Generator& generator = options.generator != nullptr ? *options.generator : default_generator();
+  return {key_of_rows(generator, {}), rule};
 }
 
 /// Tiles of the transposed structure if `tiles` is non-null.

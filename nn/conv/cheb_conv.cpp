@@ -4,6 +4,7 @@
 #include <adjoint/autograd/self_loops.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/unary.h>
+#include <adjoint/graph/ranks/rank_scope.h>
 #include <adjoint/nn/conv/cheb_conv.h>
 #include <adjoint/nn/init.h>
 
@@ -39,6 +40,7 @@ class ScaledLaplacian {
         diagonal_ = cast(degree * (2.0 / lambda) - 1.0, dtype);
         factor_ = -2.0 / lambda;
       } else {
+        RankScope::refuse("ChebConv with the plain Laplacian and without lambda_max");
         ADJ_CHECK(edges.num_dst() > 0, "ChebConv: no largest degree of a graph without nodes");
         // 2 / λ_max with λ_max twice the largest degree; 0 without edges.
         const Var root = inverse_sqrt(reshape(adj::max(degree, 0).values, {1, 1}));

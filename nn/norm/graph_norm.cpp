@@ -2,6 +2,7 @@
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/segment.h>
 #include <adjoint/autograd/unary.h>
+#include <adjoint/graph/ranks/rank_scope.h>
 #include <adjoint/nn/init.h>
 #include <adjoint/nn/norm/graph_norm.h>
 
@@ -16,6 +17,7 @@ GraphNorm::GraphNorm(int64_t features, const GraphNormOptions& options) : eps_(o
 }
 
 Var GraphNorm::operator()(const Var& x, const Tensor& offsets) const {
+  RankScope::refuse("GraphNorm");
   ADJ_CHECK(x.shape().dims() == 2 && x.size(1) == weight.size(0), "GraphNorm: x is {}, expected [N, {}]",
             x.shape().str(), weight.size(0));
   if (x.size(0) == 0) return x;
@@ -32,6 +34,7 @@ PairNorm::PairNorm(const PairNormOptions& options) : options_(options) {
 }
 
 Var PairNorm::operator()(const Var& x, const Tensor& offsets) const {
+  RankScope::refuse("PairNorm");
   ADJ_CHECK(x.shape().dims() == 2, "PairNorm: x is {}, expected [N, F]", x.shape().str());
   const int64_t rows = x.size(0);
   const auto mean_of = [&](const Var& v) {

@@ -1,0 +1,79 @@
+#include <adjoint/autograd/detail/ranks.h>
+#include <adjoint/autograd/tape.h>
+#include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/kernels/reduce/reduce.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace adj::detail {
+
+RandomKey key_of_rows(Generator& generator, Shape x) {
+  RandomKey key = generator.next();
+  const RankRows* ranks = RankScope::current();
+  if (ranks == nullptr) return key;
+  constexpr int64_t kDraws = 8;  // in a block
+  const int64_t width = x.dims() == 0 || x[0] == 0 ? 0 : x.numel() / x[0];
+  const bool own_rows = x.dims() > 0 && x[0] == ranks->end() - ranks->begin();
+  if (own_rows && ranks->begin() * width % kDraws == 0)
+    key.first_block = static_cast<uint64_t>(ranks->begin() * width / kDraws);
+  else
+    key.first_block = static_cast<uint64_t>(ranks->group.rank() + 1) << 40;  // behind all others
+  return key;
+}
+
+std::vector<int64_t> counts_of_ranks(const RankRows& ranks, int64_t count) {
+  if (count != ranks.end() - ranks.begin())
+    return ranks.group.gather(Tensor::from(std::vector{count})).to_vector<int64_t>();
+  std::vector<int64_t> counts;  // known, and a captured step cannot ask
+  for (int64_t rank = 0; rank < ranks.group.size(); ++rank) {
+    const auto [first, last] = ranks.cut.rows_of(rank, ranks.group.size());
+    counts.push_back(last - first);
+  }
+  return counts;
+}
+
+int64_t sum_over_ranks(const RankRows& ranks, int64_t count) {
+  const std::vector<int64_t> counts = counts_of_ranks(ranks, count);
+  return std::accumulate(counts.begin(), counts.end(), int64_t{0});
+}
+
+Tensor stacked_over_ranks(const Group& group, const Tensor& x) {
+  std::vector<int64_t> extents{group.size()};
+  for (int d = 0; d < x.dims(); ++d) extents.push_back(x.size(d));
+  const Shape shape{std::span<const int64_t>(extents)};
+  Tensor all = Tensor::empty(shape, x.dtype(), x.device());
+  std::vector<Tensor> sends(static_cast<size_t>(group.size()), x.reshape(shape.with(0, 1))), receives;
+  for (int64_t rank = 0; rank < group.size(); ++rank) receives.push_back(all.rows(rank, rank + 1));
+  group.exchange(sends, receives);
+  return all;
+}
+
+void sum_over_ranks(const Group& group, Tensor& x) {
+  const Tensor all = stacked_over_ranks(group, x.reshape({x.numel()}));
+  Tensor sums = Tensor::empty({x.numel()}, x.dtype(), x.device());
+  kernels::sum_rows({.x = all, .y = sums});
+  x.copy_(sums.reshape(x.shape()));
+}
+
+Var mean_over_ranks(const char* name, const Var& loss, const Tensor& total) {
+  const RankRows* ranks = RankScope::current();
+  if (ranks == nullptr) return loss;
+  Tensor mean = Tensor::empty({}, loss.dtype(), loss.device()), share = Tensor::empty_like(mean);
+  const Tensor totals = stacked_over_ranks(ranks->group, total);
+  kernels::merge_means({.means = stacked_over_ranks(ranks->group, loss.value()),
+                        .weights = totals,
+                        .own = ranks->group.rank(),
+                        .mean = mean,
+                        .share = share});
+  const auto counts = [](double all) { return all != 0.0; };
+  ADJ_CHECK(!loss.device().is_cpu() || std::ranges::any_of(totals.to(DType::f64).to_vector<double>(), counts),
+            "{}: no selected row of any rank has a label and a weight above 0", name);
+  return record(name, mean, {loss}, [share](Tensor dy, Gradients& out) {
+    Tensor scaled = Tensor::empty_like(dy);
+    kernels::binary({.op = Binary::multiply, .a = dy, .b = share, .y = scaled});
+    out.add(scaled);
+  });
+}
+
+}  // namespace adj::detail
