@@ -8,25 +8,27 @@ using namespace adj::training;
 int main(int argc, char** argv) {
   Options options(models::transformer(), "Trains a graph transformer (Shi et al. 2021).");
   options.batches.loaders = {neighbor_loader(), cluster_loader(), saint_loader()};
+  options.compute.over_devices = true;
   return apps::run_training(argc, argv, options, [&](const Settings& settings) {
     settings.apply();
     const LearningTask task = node_task(settings);
-    Run run(settings, task);
-    while (run.next_run()) {
-      const auto model = make_model(settings, task);
-      const auto optimizer = make_optimizer(*model, settings.run);
-      run.begin(*model, *optimizer);
-      const auto batches = node_batches(run, *model);
-      Step step(*batches, [&](const NodeBatch& batch) {
-        Var loss = run.objective().loss_of_batch(batch.forward(*model), batch.y, batch.index, batch.weight);
-        loss.backward();
-        optimizer->step();
-        return loss;
-      });
-      for (auto& epoch : run.epochs(*batches))
-        for (const NodeBatch& batch : epoch) epoch.add(step(batch));
-    }
-    write_predictions(run);
-    write_results(run);
+    on_ranks(settings, task, [&](Run& run) {
+      while (run.next_run()) {
+        const auto model = make_model(run);
+        const auto optimizer = make_optimizer(*model, settings.run);
+        run.begin(*model, *optimizer);
+        const auto batches = node_batches(run, *model);
+        Step step(*batches, [&](const NodeBatch& batch) {
+          Var loss = run.objective().loss_of_batch(batch.forward(*model), batch.y, batch.index, batch.weight);
+          loss.backward();
+          optimizer->step();
+          return loss;
+        });
+        for (auto& epoch : run.epochs(*batches))
+          for (const NodeBatch& batch : epoch) epoch.add(step(batch));
+      }
+      write_predictions(run);
+      write_results(run);
+    });
   });
 }

@@ -33,6 +33,7 @@ class Transport {
   /// throw Error.
   virtual void agree(std::string_view call, std::span<const Tensor> sends,
                      std::span<const Tensor> receives) = 0;
+  virtual bool capturable() const { return false; }  ///< whether a captured step may exchange
   /// Why a rank cannot go on; empty if none has failed. Any thread may ask.
   virtual std::string failure() const = 0;
 };
@@ -49,6 +50,8 @@ class Group {
       : transport_(std::move(transport)), device_(device) {}
 
   Device device() const { return device_; }  ///< of this rank; the CPU unless said otherwise
+  /// Whether a captured step may call it.
+  bool capturable() const { return !transport_ || transport_->capturable(); }
   int64_t rank() const { return transport_ ? transport_->rank() : 0; }  ///< from 0
   int64_t size() const { return transport_ ? transport_->size() : 1; }  ///< number of ranks
 

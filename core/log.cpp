@@ -11,9 +11,13 @@ namespace adj {
 
 namespace {
 std::atomic<LogLevel> threshold{LogLevel::info};
-}
+thread_local int muted = 0;  // scopes
+}  // namespace
 
-LogLevel log_level() { return threshold.load(std::memory_order_relaxed); }
+MuteThread::MuteThread() { ++muted; }
+MuteThread::~MuteThread() { --muted; }
+
+LogLevel log_level() { return muted > 0 ? LogLevel::error : threshold.load(std::memory_order_relaxed); }
 void set_log_level(LogLevel level) { threshold.store(level, std::memory_order_relaxed); }
 
 void log_line(LogLevel level, std::string_view text) {

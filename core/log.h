@@ -16,6 +16,15 @@ enum class LogLevel : uint8_t { debug, info, warning, error };
 LogLevel log_level();
 void set_log_level(LogLevel level);  ///< for all threads
 
+/// While it is alive, this thread writes no messages and no progress: of ranks that say the same, one speaks.
+class MuteThread {
+ public:
+  MuteThread();
+  ~MuteThread();
+  MuteThread(const MuteThread&) = delete;
+  MuteThread& operator=(const MuteThread&) = delete;
+};
+
 /// Writes one line to stderr; warnings and errors are prefixed with their level. Lines of several threads do
 /// not mix, and a progress bar is cleared first.
 void log_line(LogLevel level, std::string_view text);

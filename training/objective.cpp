@@ -1,4 +1,5 @@
 #include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/detail/ranks.h>
 #include <adjoint/autograd/loss.h>
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/graph/edge_attributes.h>
@@ -7,6 +8,18 @@
 #include <cmath>
 
 namespace adj::training {
+
+namespace {
+
+/// Of the training rows, also those of other ranks.
+Var mean_weight(const Var& weight) {
+  if (RankScope::current() == nullptr) return adj::mean(weight);
+  const int64_t rows = weight.size(0);
+  const Tensor total = Tensor::full({}, static_cast<double>(rows), weight.dtype(), weight.device());
+  return detail::mean_over_ranks("class weights", rows > 0 ? adj::mean(weight) : Var(total), total);
+}
+
+}  // namespace
 
 Objective::Objective(const Examples& examples, const ClassWeights& weights)
     : labels_(examples.labels), y_(examples.y), class_weight_(weights.fit(examples)) {
@@ -50,12 +63,22 @@ Var Objective::loss_of_batch(const Var& out, const Tensor& y, const Tensor& inde
   if (class_weight_ && labels_ == Labels::classes) {
     const Var row_weight(detail::gather_edges(class_weight_, index ? detail::gather_edges(y, index) : y));
     return weight ? cross_entropy_sum(out, y, index, (row_weight * Var(weight)).value())
-                  : loss(out, y, index) * adj::mean(row_weight);
+                  : loss(out, y, index) * mean_weight(row_weight);
   }
   if (!weight) return loss(out, y, index);
   if (labels_ == Labels::several) return bce_with_logits_sum(out, y, index, weight, class_weight_);
   if (labels_ == Labels::numbers) return mse_sum(out, y, index, weight);
   return cross_entropy_sum(out, y, index, weight);
+}
+
+Objective Objective::rows(int64_t begin, int64_t end, Device device) const {
+  const auto placed = [device](const Tensor& x) { return x ? x.to(device) : x; };
+  Objective part = *this;
+  part.y_ = placed(y_.rows(begin, end)).clone();
+  part.mean_ = placed(mean_);
+  part.deviation_ = placed(deviation_);
+  part.class_weight_ = placed(class_weight_);
+  return part;
 }
 
 Tensor Objective::output(const Tensor& out) const {

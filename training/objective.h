@@ -24,6 +24,8 @@ class Objective {
   /// losses: a batch of light classes counts less than one of heavy ones.
   Var loss_of_batch(const Var& out, const Tensor& y, const Tensor& index = {},
                     const Tensor& weight = {}) const;
+  /// For the examples [begin, end) alone, on another device; their indices count from `begin`.
+  Objective rows(int64_t begin, int64_t end, Device device) const;
   /// Labels as the loss takes them, by example.
   const Tensor& targets() const { return y_; }
   /// float32: logits, or predictions in the targets' unit.

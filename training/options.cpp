@@ -5,6 +5,7 @@
 #include <adjoint/core/run_files.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/predictions.h>
+#include <adjoint/graph/ranks/row_cut.h>
 #include <adjoint/training/loader.h>
 #include <adjoint/training/options.h>
 #include <adjoint/training/settings.h>
@@ -65,7 +66,56 @@ void ExecutionOptions::apply() const {
   context.sparse_kernels = kernels;
 }
 
+std::vector<Device> ExecutionOptions::rank_devices() const {
+  if (devices.empty()) return {};
+  std::vector<Device> listed;
+  if (devices == "all") {
+    for (int index = 0; index < cuda_device_count(); ++index) listed.push_back(Device::cuda(index));
+    if (listed.empty()) usage_fail("--devices all: there is no GPU; expected a list as cpu,cpu");
+  } else {
+    std::istringstream names(devices);
+    for (std::string name; std::getline(names, name, ',');) {
+      try {
+        listed.push_back(Device::parse(name));
+      } catch (const Error& error) {
+        usage_fail("--devices {}: {}; expected all, or a list as cuda:0,cuda:1", devices, error.what());
+      }
+    }
+  }
+  const int64_t parts = ranks == 0 ? std::ssize(listed) : ranks;
+  if (parts < std::ssize(listed))
+    usage_fail("--ranks {}: expected at least one for each of {} devices", ranks, listed.size());
+  if (parts > RowCut::kParts)
+    usage_fail("--devices {}: {} devices, expected at most {}", devices, parts, RowCut::kParts);
+  std::vector<Device> of_ranks;
+  for (int64_t rank = 0; rank < parts; ++rank)
+    of_ranks.push_back(listed[static_cast<size_t>(rank * std::ssize(listed) / parts)]);
+  return of_ranks;
+}
+
+void ExecutionOptions::check_ranks(const Options& all) const {
+  if (devices.empty()) {
+    if (ranks != 0) usage_fail("--ranks: requires --devices");
+    return;
+  }
+  (void)rank_devices();
+  const auto refuse = [](bool conflict, std::string_view option, std::string_view reason) {
+    if (conflict) usage_fail("--devices: conflicts with {}, {}", option, reason);
+  };
+  refuse(device != "cpu", "--device " + device, "expected one of them");
+  refuse(all.batches.loader != "none", "--loader " + all.batches.loader,
+         "each rank trains on its rows of the whole graph");
+  refuse(all.data.inductive, "--inductive", "whose edges are new in every epoch");
+  refuse(all.batches.features != FeaturePlace::device, "--features", "each rank has its rows on its device");
+  refuse(all.model.node_features == models::NodeFeatures::learned, "--node-features learned",
+         "which are parameters of all nodes");
+  refuse(kernels == SparseKernels::tiles || kernels == SparseKernels::hybrid, "--kernels",
+         "tiles are of whole graphs; expected auto or csr");
+  refuse(!cuts.empty(), "--cuts", "which are of whole graphs");
+}
+
 void ExecutionOptions::check(const Options& all) const {
+  check_ranks(all);
   if (kernels == SparseKernels::tiles || kernels == SparseKernels::hybrid)
     expect_tiles(fmt::format("--kernels {}", name_of(kernels)), all);
   if (cuts.empty()) return;
@@ -329,6 +379,15 @@ std::vector<Options::Group> Options::groups() {
        "read options from FILE: one NAME = VALUE per line, or the run.json of a run folder, without the "
        "files of that run; the command line overrides them",
        false}};
+  if (compute.over_devices) {
+    other.insert(other.begin() + 1,
+                 {{"devices", &compute.devices, "LIST",
+                   "train on the rows of the graph over several devices: cuda:0,cuda:1, or all", false},
+                  {"ranks", &compute.ranks, "N",
+                   "with --devices, parts of the rows: the same number gives the same bits on any devices "
+                   "(default: one for each)",
+                   false, IntegerRange{0, RowCut::kParts}}});
+  }
   return {{"Data", input},        {"Model", bind(family, model)},
           {"Training", training}, {"Mini-batches", mini_batches},
           {"Output", outputs},    {"Other", other}};

@@ -68,7 +68,10 @@ struct DataOptions {
 
 /// Device and numerics.
 struct ExecutionOptions {
-  std::string device = "cpu";                                ///< or "cuda", "cuda:1"
+  std::string device = "cpu";  ///< or "cuda", "cuda:1"
+  bool over_devices = false;   ///< whether the program offers `devices`
+  std::string devices;  ///< of the ranks of a full-batch training: "all", "cuda:0,cuda:1"; empty: one rank
+  int64_t ranks = 0;    ///< of `devices`; 0: one for each
   models::Precision precision = models::Precision::float32;  ///< of storage and matrix products
   SparseKernels kernels = SparseKernels::automatic;          ///< of sparse products and attention
   std::string cuts;                                          ///< file of tensor-core cuts; empty: none
@@ -81,7 +84,12 @@ struct ExecutionOptions {
   /// Sets threads and explanations for the process, precision and sparse kernels for the calling thread
   /// (ComputeContext).
   void apply() const;
-  void check(const Options& all) const;  ///< throws UsageError if `kernels` or `cuts` conflict with others
+  void check(const Options& all) const;  ///< throws UsageError if options conflict with others
+  /// The device of each rank; empty without `devices`. Throws UsageError for unknown ones.
+  std::vector<Device> rank_devices() const;
+
+ private:
+  void check_ranks(const Options& all) const;
 };
 
 /// Optimizer, epochs and repetitions: an `optimizer` with rate `lr` times the factor of `schedule`, an L2

@@ -138,9 +138,9 @@ void print_results(const Run& run, const Outcome& outcome) {
   const size_t runs = results.size();
   const int64_t epochs = run.settings().run.epochs;
   const double ms = run.epoch_ms();
-  const std::string cost = fmt::format("{} ms per epoch; peak {:.0f} MB",
-                                       ms < 100.0 ? fmt::format("{:.3g}", ms) : fmt::format("{:.0f}", ms),
-                                       peak_mb(task.data.device()));
+  const std::string cost =
+      fmt::format("{} ms per epoch; peak {:.0f} MB",
+                  ms < 100.0 ? fmt::format("{:.3g}", ms) : fmt::format("{:.0f}", ms), peak_mb(run.device()));
   const std::string model = fmt::format("{} on {}", run.model(), printable(task.data.name)),
                     test = with_spread(outcome.test, runs);
   if (run.examples().cross_validated) {
@@ -202,8 +202,7 @@ std::string json_of(const Run& run, const Outcome& outcome, const std::optional<
       R"({{"app": {}, "dataset": {}, "model": {}, "device": {}, "seed": {}, "runs": {}, "epochs": {}, )"
       R"("epochs_run": {}, )",
       json_text(settings.program()), json_text(task.data.name), json_text(run.model()),
-      json_text(task.data.device().str()), settings.run.seed, results.size(), settings.run.epochs,
-      outcome.epochs_run);
+      json_text(run.place()), settings.run.seed, results.size(), settings.run.epochs, outcome.epochs_run);
   for (const auto& [option, value] : settings.hyperparameters)
     text += fmt::format("{}: {}, ", json_text(option), value);
   text += fmt::format(R"("features_scaling": {}, "features_bits": {}, )",
@@ -224,7 +223,7 @@ std::string json_of(const Run& run, const Outcome& outcome, const std::optional<
   if (report) text += fmt::format(R"("class_scores": {}, )", report->json());
   const double wall_s = seconds_since(settings.start);
   return fmt::format(R"({}"best_epoch": {}, "epoch_ms": {:.4f}, "peak_mb": {:.1f}, "wall_s": {:.3f}}})", text,
-                     outcome.best_epoch, run.epoch_ms(), peak_mb(task.data.device()), wall_s);
+                     outcome.best_epoch, run.epoch_ms(), peak_mb(run.device()), wall_s);
 }
 
 /// Contents of --report.
@@ -238,7 +237,7 @@ Report report_of(const Run& run, const Outcome& outcome, const std::vector<Profi
                 {"validation " + task.metric.name, number(outcome.val.mean)},
                 {"best epoch", fmt::format("{} of {}", outcome.best_epoch, run.settings().run.epochs)},
                 {"ms per epoch", number(run.epoch_ms())},
-                {"peak MB", number(peak_mb(task.data.device()))}},
+                {"peak MB", number(peak_mb(run.device()))}},
       .data = data_rows(run),
       .options = option_rows(run),
       .importance = importance_rows(run),
@@ -264,6 +263,7 @@ void print_explanations() {
 }
 
 void write_predictions(const Run& run) {
+  if (!run.leads()) return;
   const Dataset& data = run.task().data;
   if (const std::string& path = run.settings().output.predict; !path.empty())
     write_predictions(path, run.settings().program(), data,
@@ -272,6 +272,7 @@ void write_predictions(const Run& run) {
 }
 
 void write_results(const Run& run) {
+  if (!run.leads()) return;
   const OutputOptions& o = run.settings().output;
   const LearningTask& task = run.task();
   std::vector<ProfileRow> profile;
@@ -285,7 +286,7 @@ void write_results(const Run& run) {
     replace_file(o.plot, svg(chart_of(run, outcome, fmt::format("{} on {}", run.model(), task.data.name))));
   std::optional<ClassReport> report;
   if (o.class_scores)
-    report.emplace(task.examples.labels, run.output(), task.examples.y, run.examples().test,
+    report.emplace(task.examples.labels, run.output(), run.examples().y, run.examples().test,
                    task.data.class_names);
   if (run.settings().compute.explain) print_explanations();
   if (!o.quiet || !o.json) {

@@ -73,7 +73,7 @@ ReportRows command_rows(const Run& run) {
   return {{"command", command()},
           {"date", fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)))},
           {"program", fmt::format("{} {}", run.settings().program(), version())},
-          {"device", run.task().data.device().str()}};
+          {"device", run.place()}};
 }
 
 ReportRows data_rows(const Run& run) {

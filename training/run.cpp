@@ -5,6 +5,7 @@
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/optim/optimizer.h>
 #include <adjoint/training/metric.h>
+#include <adjoint/training/ranks.h>
 #include <adjoint/training/run.h>
 
 #include <algorithm>
@@ -81,14 +82,22 @@ class Run::SignalScope {
   SignalScope& operator=(const SignalScope&) = delete;
 };
 
-Run::Run(const Settings& settings, const LearningTask& task)
-    : settings_(settings), task_(task), examples_(task.examples), schedule_(settings.run.make_schedule()) {
+Run::Run(const Settings& settings, const LearningTask& task, const RankPart* part)
+    : settings_(settings),
+      task_(task),
+      part_(part),
+      examples_(task.examples.to(device())),
+      schedule_(settings.run.make_schedule()) {
   // Refuses column names before the training, not after it.
   if (!settings.output.metrics.empty()) (void)metrics_file(settings.output.metrics, task.metric);
-  if (settings.output.profile) profiler_ = std::make_unique<Profiler>();
+  if (settings.output.profile && leads()) profiler_ = std::make_unique<Profiler>();
 }
 
 Run::~Run() = default;
+
+bool Run::leads() const { return part_ == nullptr || part_->rows().group.rank() == 0; }
+Device Run::device() const { return part_ != nullptr ? part_->device() : task_.data.device(); }
+std::string Run::place() const { return part_ != nullptr ? part_->describe() : device().str(); }
 
 bool Run::next_run() {
   if (++run_ == task_.runs) {
@@ -97,6 +106,7 @@ bool Run::next_run() {
     return false;
   }
   state_.reset();
+  gradients_.reset();
   best_.reset();
   board_.reset();
   manual_seed(seed());
@@ -117,12 +127,13 @@ void Run::begin(models::Model& model, optim::Optimizer& optimizer) {
   epoch_ = looked_at_ = 0;
   stopped_ = timing_ = false;
   between_.reset();
+  if (part_ != nullptr)
+    gradients_ = std::make_unique<optim::GradientSums>(model.parameters(), part_->rows().group);
   describe_state();
-  if (!signals_) {
-    const OutputOptions& o = settings_.output;
-    if (!o.resume.empty())
-      resume(o.resume);
-    else if (!o.tensorboard.empty() && has_events(events_folder(o.tensorboard, 0, task_.runs)))
+  const OutputOptions& o = settings_.output;
+  if (!begun_ && !o.resume.empty()) resume(o.resume);
+  if (!begun_ && leads()) {
+    if (o.resume.empty() && !o.tensorboard.empty() && has_events(events_folder(o.tensorboard, 0, task_.runs)))
       data_fail("{}: already holds events of a training, expected another folder (--tensorboard)",
                 o.tensorboard);
     if (!o.run_dir.empty()) {  // after all that may be refused
@@ -130,12 +141,13 @@ void Run::begin(models::Model& model, optim::Optimizer& optimizer) {
       begin_run(o.run_dir, summary(), o.resume);
     }
     if (!o.checkpoint.empty() && done()) state_->save(o.checkpoint, epoch_);  // no epoch will
-    log_info("{} on {}", name_, task_.data.device().str());
+    log_info("{} on {}", name_, place());
     caught = 0;
     signals_ = std::make_unique<SignalScope>();
     progress_.emplace(task_.runs * settings_.run.epochs, run_ * settings_.run.epochs + epoch_);
   }
-  if (settings_.run.eval_every > 1) between_ = std::make_unique<optim::NonFiniteMonitor>(task_.data.device());
+  begun_ = true;
+  if (settings_.run.eval_every > 1) between_ = std::make_unique<optim::NonFiniteMonitor>(device());
 }
 
 bool Run::next_epoch() {
@@ -154,9 +166,10 @@ void Run::end_epoch(const Tensor& loss, Evaluator& evaluator) {
   watch_.count();
   const bool last = epoch_ == o.epochs;
   const bool evaluated = last || epoch_ % o.eval_every == 0;
-  bool keep = epoch_ % settings_.output.checkpoint_every == 0 || caught != 0;
+  const int signal = caught_signal();
+  bool keep = epoch_ % settings_.output.checkpoint_every == 0 || signal != 0;
   if (evaluated || keep) {
-    epoch_ms_.push_back(watch_.stop(task_.data.device()));
+    epoch_ms_.push_back(watch_.stop(device()));
     timing_ = false;
   }
   if (evaluated) {
@@ -168,21 +181,26 @@ void Run::end_epoch(const Tensor& loss, Evaluator& evaluator) {
     stopped_ = o.patience_on == PatienceOn::either ? best_->observe(epoch_, score, now.val_loss)
                                                    : best_->observe(epoch_, score);
   }
-  if (progress_->due()) {
+  if (progress_ && progress_->due()) {
     progress_->label(count());
     progress_->note(note(loss.item()));
   }
   keep = keep || last || stopped_;
   if (keep && !checkpoint.empty()) {
     if (between_ && !evaluated && optim::first_not_finite(model_->state()).empty()) require_finite_between();
-    state_->save(checkpoint, epoch_);  // throws for non-finite state
+    if (leads()) state_->save(checkpoint, epoch_);  // throws for non-finite state
   }
-  stopped_early() ? progress_->shorten(1) : progress_->advance();  // finish() prints the stop
-  if (caught != 0)
-    throw Interrupted{caught, checkpoint.empty()
+  if (progress_) stopped_early() ? progress_->shorten(1) : progress_->advance();  // finish() prints the stop
+  if (signal != 0)
+    throw Interrupted{signal, checkpoint.empty()
                                   ? fmt::format("interrupted after epoch {}; nothing was written", epoch_)
                                   : fmt::format("interrupted after epoch {}; continue with --resume {}",
                                                 epoch_, checkpoint)};
+}
+
+/// The signal that was caught, if any: all ranks end at the same epoch.
+int Run::caught_signal() const {
+  return part_ != nullptr && part_->any(leads() && caught != 0) ? std::max(int{caught}, 1) : int{caught};
 }
 
 void Run::require_finite_between() const {
@@ -232,7 +250,7 @@ void Run::evaluate(double train_loss, Evaluator& evaluator) {
   record_.history.push_back(
       {run_, epoch_, train_loss, val_loss, task_.metric.measure(now.outputs, examples_.y, examples_.val)});
   const std::string& folder = settings_.output.tensorboard;
-  if (folder.empty()) return;
+  if (folder.empty() || !leads()) return;
   if (!board_) board_ = std::make_unique<TensorBoard>(events_folder(folder, run_, task_.runs));
   board_->add(epoch_, scalars_of(record_.history.back(), task_.metric, optimizer_->learning_rate(),
                                  epoch_ms_.back() / 1e3));
@@ -243,7 +261,7 @@ const char* Run::outputs_name() const {
 }
 
 void Run::finish(Evaluator& evaluator) {
-  progress_->shorten(settings_.run.epochs - epoch_);
+  if (progress_) progress_->shorten(settings_.run.epochs - epoch_);
   best_->restore();
   output_ = evaluator.outputs();
   // Checks all examples, also those outside the split: predictions contain them.
@@ -313,7 +331,7 @@ RunSummary Run::summary() const {
   return {.program = settings_.program(),
           .version = std::string(version()),
           .isa = std::string(cpu_isa()),
-          .device = task_.data.device().str(),
+          .device = place(),
           .options = settings_.values,
           .data = task_.contents};
 }

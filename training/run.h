@@ -4,6 +4,7 @@
 #include <adjoint/core/progress.h>
 #include <adjoint/data/loader/layer_wise.h>
 #include <adjoint/optim/early_stopping.h>
+#include <adjoint/optim/gradient_sums.h>
 #include <adjoint/optim/non_finite.h>
 #include <adjoint/optim/optimizer.h>
 #include <adjoint/training/epoch.h>
@@ -23,6 +24,7 @@
 
 namespace adj::training {
 
+class RankPart;
 template <class Batch>
 class RemainingEpochs;
 
@@ -43,8 +45,8 @@ class RemainingEpochs;
 /// A training continued with --resume gives bit-identical results.
 class Run {
  public:
-  /// Both must outlive it.
-  Run(const Settings& settings, const LearningTask& task);
+  /// All must outlive it. `part`: what this thread's rank computes; null: it computes all.
+  Run(const Settings& settings, const LearningTask& task, const RankPart* part = nullptr);
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -67,6 +69,10 @@ class Run {
 
   const Settings& settings() const { return settings_; }
   const LearningTask& task() const { return task_; }
+  const RankPart* part() const { return part_; }  ///< null: there is one rank
+  bool leads() const;                             ///< whether it writes what is written: of rank 0, or alone
+  Device device() const;                          ///< of model and outputs
+  std::string place() const;                      ///< of the training: "cuda", "cuda:0, cuda:1"
   /// With the run's split selected.
   const Examples& examples() const { return examples_; }
   const Objective& objective() const { return objective_; }                           ///< of the run's split
@@ -113,6 +119,7 @@ class Run {
   void choose_split();
   bool done() const { return epoch_ >= settings_.run.epochs || stopped_; }
   bool stopped_early() const { return stopped_ && epoch_ < settings_.run.epochs; }
+  int caught_signal() const;
   void require_finite_between() const;
   void evaluate(double train_loss, Evaluator& evaluator);
   std::string run_name() const;
@@ -127,18 +134,20 @@ class Run {
 
   const Settings& settings_;
   const LearningTask& task_;
+  const RankPart* part_;
   Examples examples_;
   Objective objective_;
 
   int64_t run_ = -1, epoch_ = 0;
   int64_t looked_at_ = 0;  // the last epoch whose loss and parameters are known to be finite
-  bool stopped_ = false, timing_ = false;
+  bool begun_ = false, stopped_ = false, timing_ = false;
   models::Model* model_ = nullptr;  // of this run, like the members below
   std::string name_;
   optim::Optimizer* optimizer_ = nullptr;
   const optim::Schedule schedule_;
   std::unique_ptr<optim::EarlyStopping> best_;
   std::unique_ptr<TrainingState> state_;
+  std::unique_ptr<optim::GradientSums> gradients_;    // with several ranks
   std::unique_ptr<optim::NonFiniteMonitor> between_;  // for losses that are not read
 
   TrainingRecord record_;
@@ -179,10 +188,15 @@ class RemainingEpochs {
   std::optional<Epoch<Batch>> epoch_;
 };
 
+/// make_model() on the run's device.
+template <class Model = models::NodeModel>
+std::unique_ptr<Model> make_model(const Run& run) {
+  return make_model<Model>(run.settings(), run.task(), run.device());
+}
 /// The --optimizer over all parameters of a model; weight decay where Model::decays().
 std::unique_ptr<optim::Optimizer> make_optimizer(const models::Model& model, const RunOptions& options);
 
-/// Writes the predictions for every node or graph to --predict.
+/// Writes the predictions for every node or graph to --predict. As the next, only where the run leads.
 void write_predictions(const Run& run);
 /// Writes --metrics and --plot at the end of a training, and prints the results: a few lines or, with --json,
 /// one JSON object (members in docs/programs.md); with --class-scores also the scores per class on the test

@@ -54,14 +54,15 @@ Examples node_examples(const Options& options, const Dataset& data);
 /// The task of a training on nodes.
 LearningTask node_task(const Settings& settings);
 
-/// A model of the options' family with initial weights from the default generator, on the task's device in
-/// its dtype.
+/// A model of the options' family with initial weights from the default generator, on the task's device, or
+/// another one, in its dtype.
 template <class Model = models::NodeModel>
-std::unique_ptr<Model> make_model(const Options& options, const LearningTask& task) {
+std::unique_ptr<Model> make_model(const Options& options, const LearningTask& task,
+                                  std::optional<Device> device = {}) {
   models::ModelOptions described = options.model;
   described.edge_dim = task.preprocessing.edges.width();
   auto model = options.family.make_as<Model>(task.num_features, task.examples.outputs, described);
-  model->to(task.data.device());
+  model->to(device.value_or(task.data.device()));
   model->to(options.compute.dtype());
   return model;
 }

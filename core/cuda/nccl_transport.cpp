@@ -67,6 +67,7 @@ class NcclTransport : public Transport {
   int64_t rank() const override { return host_->rank(); }
   int64_t size() const override { return host_->size(); }
   std::string failure() const override { return host_->failure(); }
+  bool capturable() const override { return true; }
   void agree(std::string_view call, std::span<const Tensor> sends,
              std::span<const Tensor> receives) override {
     host_->agree(call, sends, receives);

@@ -1,0 +1,86 @@
+#include <adjoint/core/log.h>
+#include <adjoint/graph/edge_attributes.h>
+#include <adjoint/kernels/compute_context.h>
+#include <adjoint/training/ranks.h>
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+namespace adj::training {
+
+namespace {
+
+/// Says how the rows are cut.
+void log_parts(const RankPart& part) {
+  const auto all =
+      part.rows()
+          .group
+          .gather(
+              Tensor::from(std::vector{part.graph().num_nodes(), part.graph().num_edges()}).reshape({1, 2}))
+          .to_vector<int64_t>();
+  int64_t nodes[2] = {all[0], all[0]}, edges[2] = {all[1], all[1]};
+  for (size_t k = 2; k < all.size(); k += 2) {
+    nodes[0] = std::min(nodes[0], all[k]), nodes[1] = std::max(nodes[1], all[k]);
+    edges[0] = std::min(edges[0], all[k + 1]), edges[1] = std::max(edges[1], all[k + 1]);
+  }
+  log_info("{}: {} to {} nodes and {} to {} edges each", part.describe(), nodes[0], nodes[1], edges[0],
+           edges[1]);
+}
+
+}  // namespace
+
+RankPart::RankPart(const LearningTask& task, RankRows rows, const std::vector<Device>& devices)
+    : scope_(std::move(rows)), graph_(task.data.graph.rank_rows(scope_.rows())) {
+  std::vector<std::string> names;
+  for (const Device device : devices)
+    if (names.empty() || names.back() != device.str()) names.push_back(device.str());
+  places_ =
+      fmt::format("{} rank{} on {}", devices.size(), devices.size() == 1 ? "" : "s", fmt::join(names, ", "));
+}
+
+Tensor RankPart::rows_of(const Tensor& all) const {
+  if (!all) return {};
+  return all.rows(rows().begin(), rows().end()).to(device()).clone();
+}
+
+Features RankPart::rows_of(const Features& all) const {
+  if (all.is_dense()) return Features(rows_of(all.dense()));
+  std::vector<int32_t> index;
+  for (int64_t i = rows().begin(); i < rows().end(); ++i) index.push_back(static_cast<int32_t>(i));
+  return all.rows(Tensor::from(index, all.device())).to(device());
+}
+
+Tensor RankPart::places_of(const Tensor& index) const {
+  std::vector<int32_t> places;
+  for (const int32_t node : index.to_vector<int32_t>())
+    if (node >= rows().begin() && node < rows().end())
+      places.push_back(node - static_cast<int32_t>(rows().begin()));
+  return Tensor::from(places, device());
+}
+
+bool RankPart::any(bool value) const {
+  const auto all = rows().group.gather(Tensor::from(std::vector{int64_t{value}})).to_vector<int64_t>();
+  return std::ranges::find(all, 1) != all.end();
+}
+
+void on_ranks(const Settings& settings, const LearningTask& task, const std::function<void(Run&)>& train) {
+  const std::vector<Device> devices = settings.compute.rank_devices();
+  if (devices.empty()) {
+    Run run(settings, task);
+    return train(run);
+  }
+  const RowCut cut(task.data.graph.in_edges().offsets);
+  const ComputeContext context = compute_context();
+  run_ranks(devices, [&](const Group& group) {
+    std::optional<MuteThread> mute;
+    if (group.rank() > 0) mute.emplace();
+    compute_context() = context;
+    const RankPart part(task, {group, cut}, devices);
+    log_parts(part);
+    Run run(settings, task, &part);
+    train(run);
+  });
+}
+
+}  // namespace adj::training
