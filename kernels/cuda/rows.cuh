@@ -82,15 +82,29 @@ __device__ __forceinline__ void scale_row(const RowView<S, N, kLanes, kHeld>& ro
 
 // All lanes of a warp call body.row<N, kLanes, kHeld>(row, lane) together, so that shuffles are complete:
 // with row -1 in groups without a row.
+/// Whether a body says that two of its rows should be in flight.
+template <class Body>
+constexpr bool takes_two_rows() {
+  if constexpr (requires { Body::kTwoRows; }) return Body::kTwoRows;
+  return false;
+}
+
 template <int N, int kLanes, int kHeld, class Body>
 __global__ void __launch_bounds__(kBlockThreads) map_rows_kernel(int64_t rows, Body body) {
   begin_overlapping();
   constexpr int kGroups = kBlockThreads / kLanes;
   const int lane = static_cast<int>(threadIdx.x) % kLanes, group = static_cast<int>(threadIdx.x) / kLanes;
   const int64_t step = int64_t{gridDim.x} * kGroups;
-  for (int64_t first = int64_t{blockIdx.x} * kGroups; first < rows; first += step) {
+  const auto take = [&](int64_t first) {
     const int64_t row = first + group;
     body.template row<N, kLanes, kHeld>(row < rows ? row : int64_t{-1}, lane);
+  };
+  // The second row hides the first one's waits, which the compiler does not see for every body.
+  if constexpr (N == 1 && kHeld == 1 && takes_two_rows<Body>()) {
+#pragma unroll 2
+    for (int64_t first = int64_t{blockIdx.x} * kGroups; first < rows; first += step) take(first);
+  } else {
+    for (int64_t first = int64_t{blockIdx.x} * kGroups; first < rows; first += step) take(first);
   }
 }
 
