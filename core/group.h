@@ -41,7 +41,9 @@ class Transport {
 /// The ranks that train together, each with its own part of the rows. Bytes move; sums are left to kernels,
 /// whose order does not depend on the number of ranks. All ranks make the same calls in the same order with
 /// tensors of the same dtype and width, or all of them throw; a rank that fails ends the others' calls with a
-/// GroupError that names it. A value, cheap to copy; a rank's calls are made by one thread.
+/// GroupError that names it. A value, cheap to copy; a rank's calls are made by one thread. A copy from a GPU
+/// waits for that GPU's work, and its exchanges for all ranks: copy what is on another rank's GPU before any
+/// exchange, with a barrier() behind.
 class Group {
  public:
   /// One rank.

@@ -1,14 +1,18 @@
 #include <adjoint/core/error.h>
+#include <adjoint/core/parallel.h>
 #include <adjoint/graph/ranks/halo.h>
 #include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/index/gather.h>
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 
 namespace adj {
 
 namespace {
+
+constexpr int64_t kColumnsAtOnce = int64_t{1} << 16;
 
 /// int32 lists to and from every rank, whose lengths the receivers do not know.
 std::vector<Tensor> exchange_lists(const Group& group, const std::vector<std::vector<int32_t>>& lists) {
@@ -53,16 +57,26 @@ Halo::Halo(Group group, const RowCut& cut, const Csr& rows) : group_(std::move(g
     begins_[1] = rows.cols;
     return;
   }
-  // All columns that the rank's entries name, and its rows.
+  // The places of all columns that the rank's entries name, and of its rows, in ascending order; else -1.
   std::vector<int32_t> columns = rows.indices.to_vector<int32_t>();
-  std::vector<int32_t> names = columns;
-  for (int64_t i = begin; i < end; ++i) names.push_back(static_cast<int32_t>(i));
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  const auto place = [&](int64_t row) {
-    return std::lower_bound(names.begin(), names.end(), row) - names.begin();
-  };
-  for (int32_t& column : columns) column = static_cast<int32_t>(place(column));
+  std::vector<int32_t> place(static_cast<size_t>(rows.cols), -1), names;
+  parallel_for(std::ssize(columns), kColumnsAtOnce, [&](int64_t first, int64_t last) {
+    for (int64_t k = first; k < last; ++k)
+      std::atomic_ref(place[static_cast<size_t>(columns[static_cast<size_t>(k)])])
+          .store(0, std::memory_order_relaxed);
+  });
+  std::fill(place.begin() + begin, place.begin() + end, 0);
+  for (int64_t j = 0; j < rows.cols; ++j) {
+    if (place[static_cast<size_t>(j)] < 0) continue;
+    place[static_cast<size_t>(j)] = static_cast<int32_t>(names.size());
+    names.push_back(static_cast<int32_t>(j));
+  }
+  parallel_for(std::ssize(columns), kColumnsAtOnce, [&](int64_t first, int64_t last) {
+    for (int64_t k = first; k < last; ++k) {
+      int32_t& column = columns[static_cast<size_t>(k)];
+      column = place[static_cast<size_t>(column)];
+    }
+  });
   const Device device = rows.device();
   structure_ = {rows.rows, std::ssize(names), rows.offsets, Tensor::from(columns, device)};
   structure_.ascending = rows.ascending;
@@ -72,11 +86,14 @@ Halo::Halo(Group group, const RowCut& cut, const Csr& rows) : group_(std::move(g
     structure_.whole = CsrSizes{cut.rows(), std::accumulate(counts.begin(), counts.end(), int64_t{0})};
   }
 
+  const auto named_before = [&](int64_t row) {
+    return std::lower_bound(names.begin(), names.end(), row) - names.begin();
+  };
   std::vector<std::vector<int32_t>> needs(ranks);  // by rank, in the order of its rows
   for (size_t p = 0; p < ranks; ++p) {
     const auto [first, last] = cut.rows_of(static_cast<int64_t>(p), group_.size());
-    begins_[p] = place(first);
-    begins_[p + 1] = place(last);
+    begins_[p] = named_before(first);
+    begins_[p + 1] = named_before(last);
     if (static_cast<int64_t>(p) == group_.rank()) continue;
     for (int64_t k = begins_[p]; k < begins_[p + 1]; ++k)
       needs[p].push_back(names[static_cast<size_t>(k)] - static_cast<int32_t>(first));

@@ -24,6 +24,7 @@ Csr RankRows::rows(const Csr& all) const {
            all.indices.rows(first, last).to(group.device()).clone()};
   part.ascending = all.ascending;
   part.whole = all.whole_sizes();
+  group.barrier();  // before a rank waits for others on a device from which these still copy
   return part;
 }
 
@@ -44,7 +45,9 @@ Tensor RankRows::gather(const Tensor& x) const {
 Tensor RankRows::values(const Csr& all, const Tensor& values) const {
   if (!values) return {};
   const auto [first, last] = entries_of(*this, all);
-  return values.rows(first, last).to(group.device()).clone();
+  const Tensor part = values.rows(first, last).to(group.device()).clone();
+  group.barrier();
+  return part;
 }
 
 }  // namespace adj

@@ -80,8 +80,6 @@ __device__ __forceinline__ void scale_row(const RowView<S, N, kLanes, kHeld>& ro
   });
 }
 
-// All lanes of a warp call body.row<N, kLanes, kHeld>(row, lane) together, so that shuffles are complete:
-// with row -1 in groups without a row.
 /// Whether a body says that two of its rows should be in flight.
 template <class Body>
 constexpr bool takes_two_rows() {
@@ -89,6 +87,8 @@ constexpr bool takes_two_rows() {
   return false;
 }
 
+// All lanes of a warp call body.row<N, kLanes, kHeld>(row, lane) together, so that shuffles are complete:
+// with row -1 in groups without a row.
 template <int N, int kLanes, int kHeld, class Body>
 __global__ void __launch_bounds__(kBlockThreads) map_rows_kernel(int64_t rows, Body body) {
   begin_overlapping();

@@ -1,0 +1,113 @@
+"""Full-batch training on the rows of several ranks: against one device, on other devices, with every output, and resumed."""
+from programs import *  # noqa: F403
+
+rng = np.random.default_rng(5)
+NODES, EDGES = 300, 1500
+
+
+def dataset(path, task="node_class", **changes):
+    """Three classes that the features tell, a hub, loops, parallel edges and nodes without any."""
+    y = rng.integers(0, 3, NODES).astype(np.int32)
+    src, dst = rng.integers(0, NODES - 5, EDGES), rng.integers(0, NODES - 5, EDGES)
+    src[::6], dst[5::50] = 7, src[5::50]
+    places = {"edges/src": src, "edges/dst": dst, "nodes/y": y,
+              "nodes/x": (rng.normal(size=(NODES, 12)) + 2 * np.eye(3, 12)[y]).astype(np.float32)}
+    places |= {f"splits/{part}": index for part, index in zip(PARTS, np.split(np.arange(NODES), [180, 240]))} | changes
+    return write_graph(path, places, task=task, num_nodes=NODES, undirected=0,
+                       num_classes=3 if task == "node_class" else places["nodes/y"].shape[1])
+
+
+def predictions(path):
+    """The numbers of all nodes."""
+    return {name: values for name, values in datasets_in(path).items() if values.dtype.kind == "f"}
+
+
+plain = dataset("plain.h5")
+PROGRAMS = {"train_gcn": "", "train_gat": "--hidden 4 --heads 2 --norm batch --attention-dropout 0", "train_sage": "--norm batch", "train_gin": "",
+            "train_transformer": "--hidden 8 --heads 2 --attention-dropout 0", "train_agnn": ""}
+# Adam would make steps of the rounding of gradients that are 0, as those of a bias before a batch norm.
+STEPS = "--epochs 6 --dropout 0 --optimizer sgd --lr 0.05 --patience 0 --json --quiet"
+
+
+class Devices(unittest.TestCase):
+    def test_ranks_train_as_one_device_does(self):
+        for program, options in PROGRAMS.items():
+            line = f"{program} plain.h5 {options} {STEPS}"
+            one = result_of(f"{line} --predict one.h5")
+            for devices in ("--devices cpu", "--devices cpu,cpu", "--devices cpu --ranks 5"):
+                with self.subTest(program=program, devices=devices):
+                    many = result_of(f"{line} {devices} --predict many.h5")
+                    for name in ("train_loss", "val_loss", "test_loss", "test_acc"):
+                        self.assertAlmostEqual(many[name], one[name], delta=0.02 if name == "test_acc" else 1e-5)
+                    left, right = predictions("one.h5"), predictions("many.h5")
+                    self.assertTrue(left and left.keys() == right.keys())
+                    for name in left:
+                        np.testing.assert_allclose(right[name], left[name], atol=1e-4)
+
+    def test_the_same_ranks_have_the_same_bits_on_any_devices(self):
+        for program, options in PROGRAMS.items():
+            line = f"{program} plain.h5 {options} --epochs 6 --dropout 0.4 --patience 0 --json --quiet --ranks 4"
+            found = []
+            for devices in ("cpu", "cpu,cpu", "cpu,cpu,cpu,cpu"):
+                run(f"{line} --devices {devices} --predict {devices}.h5")
+                found.append(predictions(f"{devices}.h5"))
+            for other in found[1:]:
+                for name in other:
+                    np.testing.assert_array_equal(other[name], found[0][name])
+
+    def test_tasks_weights_splits_and_outputs(self):
+        several = dataset("several.h5", "node_multilabel", **{"nodes/y": (rng.random((NODES, 4)) < 0.4).astype(np.float32)})
+        with h5py.File(several, "a") as f:
+            f["nodes/y"][::7, 1] = np.nan
+        numbers = dataset("numbers.h5", "node_regression", **{"nodes/y": rng.normal(size=(NODES, 2)).astype(np.float32) * 30 + 500})
+        splits = dataset("splits.h5", **{f"splits/1/{part}": np.sort(index) for part, index in zip(
+            PARTS, np.split(rng.permutation(NODES), [150, 220]))})
+        sparse = dataset("sparse.h5", **{"nodes/x": (rng.random((NODES, 40)) < 0.05).astype(np.float32)})
+        weighted = dataset("weighted.h5", **{"edges/weight": rng.random(EDGES).astype(np.float32) + 0.1})
+        for path, options in ((several, "--class-weights balanced"), (numbers, ""), (splits, "--split all"),
+                              (plain, "--class-weights balanced --runs 2"), (sparse, "--node-features degree"), (sparse, ""),
+                              (weighted, ""), (plain, "--precision bfloat16"), (plain, "--features-bits 8")):
+            line = f"train_gcn {path} {options} {STEPS}"
+            with self.subTest(path=path, options=options):
+                one, many = result_of(line), result_of(f"{line} --devices cpu,cpu,cpu")
+                for name in [name for name in one if name.endswith("_loss") or name in ("test_acc", "test_auc", "test_r2")]:
+                    self.assertAlmostEqual(many[name], one[name], delta=0.03 if "bfloat16" in options else 1e-4)
+        outputs = "--metrics m.csv --plot p.svg --report r.html --tensorboard events --checkpoint c.h5 --class-scores"
+        text = run(f"train_gcn {plain} --epochs 5 --devices cpu,cpu {outputs} --run-dir run --predict p.csv")
+        expect(text, "2 ranks on cpu", "epoch 5")
+        self.assertEqual(text.count(" to train, "), 1)
+        self.assertEqual(len(rows("m.csv")), 5)
+        self.assertEqual(len(rows("p.csv")), NODES)
+        self.assertIn("2 ranks on cpu", read("r.html"))
+
+    def test_a_checkpoint_goes_on_with_any_number_of_ranks(self):
+        line = f"train_gcn {plain} --epochs 9 {STEPS[11:]}"
+        one = result_of(f"{line} --checkpoint one.ck")
+        run(f"train_gcn {plain} --epochs 4 {STEPS[11:]} --devices cpu,cpu,cpu --checkpoint part.ck")
+        for devices in ("", "--devices cpu,cpu"):
+            rest = result_of(f"{line} {devices} --resume part.ck --checkpoint rest.ck")
+            self.assertAlmostEqual(rest["val_loss"], one["val_loss"], delta=1e-5)
+            run(f"predict {plain} --checkpoint rest.ck --out p.h5")
+
+    def test_what_ranks_do_not_take_is_refused(self):
+        for options, says in (("--devices cpu,cpu --loader neighbor", "conflicts with --loader neighbor"),
+                              ("--devices cpu,cpu --inductive", "conflicts with --inductive"),
+                              ("--devices cpu --device cuda", "conflicts with --device cuda"),
+                              ("--devices cpu,cpu --node-features learned", "--node-features learned"),
+                              ("--devices cpu,gpu", "expected all, or a list as cuda:0,cuda:1"),
+                              ("--devices cpu,cpu --ranks 1", "at least one for each of 2 devices"),
+                              ("--ranks 2", "requires --devices"), ("--devices cpu --ranks 65", "64")):
+            refused(f"train_gcn {plain} {options}", says=says, status=2)
+
+    def test_more_ranks_than_rows(self):
+        few = dataset("few.h5", **{"nodes/x": rng.normal(size=(NODES, 3)).astype(np.float32)})
+        line = f"train_gcn {few} {STEPS} --norm batch"
+        one, many = result_of(line), result_of(f"{line} --devices cpu --ranks 64")
+        self.assertAlmostEqual(many["val_loss"], one["val_loss"], delta=1e-5)
+
+    def test_a_failing_rank_ends_all(self):
+        refused(f"train_gcn {plain} --lr 1e30 --epochs 9 --devices cpu,cpu,cpu --quiet", says="try a smaller --lr")
+
+
+if __name__ == "__main__":
+    unittest.main()
