@@ -11,8 +11,7 @@ int main(int argc, char** argv) {
   options.compute.over_devices = true;
   return apps::run_training(argc, argv, options, [&](const Settings& settings) {
     settings.apply();
-    const LearningTask task = node_task(settings);
-    on_ranks(settings, task, [&](Run& run) {
+    on_ranks(settings, node_task, [&](Run& run) {
       while (run.next_run()) {
         const auto model = make_model(run);
         const auto optimizer = make_optimizer(*model, settings.run);

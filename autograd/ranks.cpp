@@ -14,7 +14,7 @@ RandomKey key_of_rows(Generator& generator, Shape x) {
   if (ranks == nullptr) return key;
   constexpr int64_t kDraws = 8;  // in a block
   const int64_t width = x.dims() == 0 || x[0] == 0 ? 0 : x.numel() / x[0];
-  const bool own_rows = x.dims() > 0 && x[0] == ranks->end() - ranks->begin();
+  const bool own_rows = !ranks->of_batches && x.dims() > 0 && x[0] == ranks->end() - ranks->begin();
   if (own_rows && ranks->begin() * width % kDraws == 0)
     key.first_block = static_cast<uint64_t>(ranks->begin() * width / kDraws);
   else
@@ -23,7 +23,7 @@ RandomKey key_of_rows(Generator& generator, Shape x) {
 }
 
 std::vector<int64_t> counts_of_ranks(const RankRows& ranks, int64_t count) {
-  if (count != ranks.end() - ranks.begin())
+  if (ranks.of_batches || count != ranks.end() - ranks.begin())
     return ranks.group.gather(Tensor::from(std::vector{count})).to_vector<int64_t>();
   std::vector<int64_t> counts;  // known, and a captured step cannot ask
   for (int64_t rank = 0; rank < ranks.group.size(); ++rank) {

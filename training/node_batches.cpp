@@ -154,7 +154,8 @@ Tensor embeddings_of(models::NodeModel& model, const Graph& graph, const Feature
 }
 
 std::unique_ptr<Batches<NodeBatch>> node_batches(const Run& run, models::NodeModel& model) {
-  if (run.part() != nullptr) return std::make_unique<RankRowsOfGraph>(run, model);
+  if (run.part() != nullptr && !run.part()->of_batches())
+    return std::make_unique<RankRowsOfGraph>(run, model);
   if (const std::shared_ptr<LoaderChoice> loader = run.settings().batches.chosen())
     return loader->batches(run, model);
   return std::make_unique<WholeGraph>(run, model);

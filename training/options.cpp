@@ -103,10 +103,11 @@ void ExecutionOptions::check_ranks(const Options& all) const {
     if (conflict) usage_fail("--devices: conflicts with {}, {}", option, reason);
   };
   refuse(device != "cpu", "--device " + device, "expected one of them");
-  refuse(all.batches.loader != "none", "--loader " + all.batches.loader,
-         "each rank trains on its rows of the whole graph");
+  const std::shared_ptr<LoaderChoice> loader = all.batches.chosen();
+  refuse(loader && !loader->over_ranks(), "--loader " + all.batches.loader, "expected none or neighbor");
   refuse(all.data.inductive, "--inductive", "whose edges are new in every epoch");
-  refuse(all.batches.features != FeaturePlace::device, "--features", "each rank has its rows on its device");
+  refuse(!loader && all.batches.features != FeaturePlace::device, "--features",
+         "each rank has its rows on its device");
   refuse(all.model.node_features == models::NodeFeatures::learned, "--node-features learned",
          "which are parameters of all nodes");
   refuse(kernels == SparseKernels::tiles || kernels == SparseKernels::hybrid, "--kernels",
@@ -380,13 +381,16 @@ std::vector<Options::Group> Options::groups() {
        "files of that run; the command line overrides them",
        false}};
   if (compute.over_devices) {
-    other.insert(other.begin() + 1,
-                 {{"devices", &compute.devices, "LIST",
-                   "train on the rows of the graph over several devices: cuda:0,cuda:1, or all", false},
-                  {"ranks", &compute.ranks, "N",
-                   "with --devices, parts of the rows: the same number gives the same bits on any devices "
-                   "(default: one for each)",
-                   false, IntegerRange{0, RowCut::kParts}}});
+    other.insert(
+        other.begin() + 1,
+        {{"devices", &compute.devices, "LIST",
+          "train over several devices, cuda:0,cuda:1, or all: on the rows of the graph, or on shares of each "
+          "mini-batch",
+          false},
+         {"ranks", &compute.ranks, "N",
+          "with --devices, number of parts: the same number gives the same bits on any devices "
+          "(default: one for each)",
+          false, IntegerRange{0, RowCut::kParts}}});
   }
   return {{"Data", input},        {"Model", bind(family, model)},
           {"Training", training}, {"Mini-batches", mini_batches},

@@ -4,12 +4,23 @@
 #include <adjoint/training/ranks.h>
 
 #include <algorithm>
+#include <mutex>
+#include <optional>
 
 #include <fmt/ranges.h>
 
 namespace adj::training {
 
 namespace {
+
+/// "4 ranks on cuda:0, cuda:1".
+std::string places_text(const std::vector<Device>& devices) {
+  std::vector<std::string> names;
+  for (const Device device : devices)
+    if (names.empty() || names.back() != device.str()) names.push_back(device.str());
+  return fmt::format("{} rank{} on {}", devices.size(), devices.size() == 1 ? "" : "s",
+                     fmt::join(names, ", "));
+}
 
 /// Says how the rows are cut.
 void log_parts(const RankPart& part) {
@@ -31,13 +42,11 @@ void log_parts(const RankPart& part) {
 }  // namespace
 
 RankPart::RankPart(const LearningTask& task, RankRows rows, const std::vector<Device>& devices)
-    : scope_(std::move(rows)), graph_(task.data.graph.rank_rows(scope_.rows())) {
-  std::vector<std::string> names;
-  for (const Device device : devices)
-    if (names.empty() || names.back() != device.str()) names.push_back(device.str());
-  places_ =
-      fmt::format("{} rank{} on {}", devices.size(), devices.size() == 1 ? "" : "s", fmt::join(names, ", "));
-}
+    : scope_(std::move(rows)),
+      places_(places_text(devices)),
+      graph_(task.data.graph.rank_rows(scope_.rows())) {}
+RankPart::RankPart(Group group, const std::vector<Device>& devices)
+    : scope_(std::move(group)), places_(places_text(devices)) {}
 
 Tensor RankPart::rows_of(const Tensor& all) const {
   if (!all) return {};
@@ -64,22 +73,36 @@ bool RankPart::any(bool value) const {
   return std::ranges::find(all, 1) != all.end();
 }
 
-void on_ranks(const Settings& settings, const LearningTask& task, const std::function<void(Run&)>& train) {
+void on_ranks(const Settings& settings, const std::function<LearningTask(const Settings&)>& make,
+              const std::function<void(Run&)>& train) {
   const std::vector<Device> devices = settings.compute.rank_devices();
-  if (devices.empty()) {
-    Run run(settings, task);
-    return train(run);
-  }
-  const RowCut cut(task.data.graph.in_edges().offsets);
+  const auto run_task = [&](const Settings& chosen, const LearningTask& task, const RankPart* part) {
+    Run run(chosen, task, part);
+    train(run);
+  };
+  if (devices.empty()) return run_task(settings, make(settings), nullptr);
+  const bool batches = settings.batches.chosen() != nullptr;
+  const std::optional<LearningTask> whole = batches ? std::nullopt : std::optional(make(settings));
+  const std::optional<RowCut> cut =
+      batches ? std::nullopt : std::optional<RowCut>(whole->data.graph.in_edges().offsets);
   const ComputeContext context = compute_context();
+  std::mutex one_reader;
   run_ranks(devices, [&](const Group& group) {
     std::optional<MuteThread> mute;
     if (group.rank() > 0) mute.emplace();
     compute_context() = context;
-    const RankPart part(task, {group, cut}, devices);
-    log_parts(part);
-    Run run(settings, task, &part);
-    train(run);
+    if (!batches) {
+      const RankPart part(*whole, {group, *cut}, devices);
+      log_parts(part);
+      return run_task(settings, *whole, &part);
+    }
+    const RankPart part(group, devices);
+    Settings own = settings;
+    own.compute.device = group.device().str();
+    std::unique_lock lock(one_reader);
+    const LearningTask task = make(own);
+    lock.unlock();
+    run_task(own, task, &part);
   });
 }
 

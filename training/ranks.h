@@ -8,14 +8,17 @@
 namespace adj::training {
 
 /// What one rank of a training over several devices computes: its rows of the task's graph and features, on
-/// its device. A RankScope of its thread.
+/// its device, or its share of each mini-batch of the whole, which it has there. A RankScope of its thread.
 class RankPart {
  public:
   /// All ranks make theirs together, of the same task; `devices` of all of them.
   RankPart(const LearningTask& task, RankRows rows, const std::vector<Device>& devices);
+  /// For mini-batches.
+  RankPart(Group group, const std::vector<Device>& devices);
 
   const RankRows& rows() const { return scope_.rows(); }
   Device device() const { return rows().group.device(); }  ///< of this rank
+  bool of_batches() const { return rows().of_batches; }    ///< the following are for whole graphs
   const Graph& graph() const { return graph_; }            ///< the rank's part
   /// This rank's rows of the features, or of a tensor [N, ...], of all nodes.
   Features rows_of(const Features& all) const;
@@ -35,8 +38,10 @@ class RankPart {
   Graph graph_;
 };
 
-/// Calls train(run) with the run of the task on its device or, with --devices, for each rank in a thread with
-/// a run of its own: these compute one training together, of which the first rank writes what is written.
-void on_ranks(const Settings& settings, const LearningTask& task, const std::function<void(Run&)>& train);
+/// Calls train(run) with the run of the task that make(settings) makes, on its device or, with --devices, for
+/// each rank in a thread with a run of its own: these compute one training together, of which the first rank
+/// writes what is written.
+void on_ranks(const Settings& settings, const std::function<LearningTask(const Settings&)>& make,
+              const std::function<void(Run&)>& train);
 
 }  // namespace adj::training

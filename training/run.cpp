@@ -99,6 +99,15 @@ bool Run::leads() const { return part_ == nullptr || part_->rows().group.rank() 
 Device Run::device() const { return part_ != nullptr ? part_->device() : task_.data.device(); }
 std::string Run::place() const { return part_ != nullptr ? part_->describe() : device().str(); }
 
+LoaderOptions Run::training_batches() const {
+  LoaderOptions options{
+      .batch_size = settings_.batches.batch_size, .shuffle = true, .seed = seed(), .workers = workers()};
+  if (part_ == nullptr) return options;
+  options.rank = part_->rows().group.rank();
+  options.ranks = part_->rows().group.size();
+  return options;
+}
+
 bool Run::next_run() {
   if (++run_ == task_.runs) {
     signals_.reset();

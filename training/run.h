@@ -82,10 +82,7 @@ class Run {
   /// Threads that prepare batches.
   int workers() const { return settings_.batches.num_workers(settings_.compute.device); }
   /// Shuffled batches of --batch-size examples.
-  LoaderOptions training_batches() const {
-    return {
-        .batch_size = settings_.batches.batch_size, .shuffle = true, .seed = seed(), .workers = workers()};
-  }
+  LoaderOptions training_batches() const;
   /// All nodes in order, --batch-size at a time, for a layer-wise evaluation.
   LoaderOptions layer_wise() const {
     return {.batch_size = settings_.batches.batch_size, .workers = workers()};

@@ -16,6 +16,8 @@ Epochs::Epochs(LoaderItems items, LoaderOptions options)
   ADJ_CHECK(o.workers >= 0 && o.workers <= kMaxThreads && o.depth >= 0,
             "{}: {} workers and a depth of {}, expected 0 to {} and 0 or more", loader, o.workers, o.depth,
             kMaxThreads);
+  ADJ_CHECK(o.ranks >= 1 && o.rank >= 0 && o.rank < o.ranks, "{}: rank {} of {}, expected 0 or more below it",
+            loader, o.rank, o.ranks);
   ADJ_CHECK(!o.derive || spec_.derives,
             "{}: its batches have blocks, expected no structures derived from a graph", loader);
   ADJ_CHECK(!o.drop_last || !spec_.even, "{}: {} are spread evenly over batches, expected drop_last = false",
@@ -58,6 +60,11 @@ BatchIndex Epochs::index(const Tensor& ordered, int64_t e, int64_t i) const {
     index.items = ordered.rows(i * count / size(), (i + 1) * count / size()).clone();
   } else {
     index.items = ordered.rows(begin, begin + std::min(options_.batch_size, count - begin)).clone();
+  }
+  if (options_.ranks > 1) {
+    const int64_t all = index.items.numel();
+    const auto first = [&](int64_t rank) { return rank * all / options_.ranks; };
+    index.items = index.items.rows(first(options_.rank), first(options_.rank + 1)).clone();
   }
   return index;
 }

@@ -17,6 +17,7 @@ struct RankEdges {
 struct RankRows {
   Group group;
   RowCut cut;
+  bool of_batches = false;  ///< rows are those of mini-batches, as many as each rank has; `cut` is not used
 
   int64_t begin() const { return cut.rows_of(group.rank(), group.size()).first; }  ///< first row of this rank
   int64_t end() const { return cut.rows_of(group.rank(), group.size()).second; }   ///< exclusive

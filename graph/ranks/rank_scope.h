@@ -17,6 +17,8 @@ namespace adj {
 class RankScope {
  public:
   explicit RankScope(RankRows rows);
+  /// For mini-batches, of each of which a rank has its share (LoaderOptions::rank).
+  explicit RankScope(Group group);
   ~RankScope();
   RankScope(const RankScope&) = delete;
   RankScope& operator=(const RankScope&) = delete;

@@ -90,7 +90,7 @@ class Devices(unittest.TestCase):
             run(f"predict {plain} --checkpoint rest.ck --out p.h5")
 
     def test_what_ranks_do_not_take_is_refused(self):
-        for options, says in (("--devices cpu,cpu --loader neighbor", "conflicts with --loader neighbor"),
+        for options, says in (("--devices cpu,cpu --loader cluster", "conflicts with --loader cluster"),
                               ("--devices cpu,cpu --inductive", "conflicts with --inductive"),
                               ("--devices cpu --device cuda", "conflicts with --device cuda"),
                               ("--devices cpu,cpu --node-features learned", "--node-features learned"),
@@ -98,6 +98,26 @@ class Devices(unittest.TestCase):
                               ("--devices cpu,cpu --ranks 1", "at least one for each of 2 devices"),
                               ("--ranks 2", "requires --devices"), ("--devices cpu --ranks 65", "64")):
             refused(f"train_gcn {plain} {options}", says=says, status=2)
+
+    def test_ranks_share_mini_batches(self):
+        for program, options in (("train_sage", "--norm batch"), ("train_sage", ""), ("train_gat", "--attention-dropout 0"),
+                                 ("train_gcn", "--class-weights balanced"), ("train_gin", "--norm none")):
+            for batches in ("--batch-size 60 --fanouts 4,3", "--batch-size 59 --fanouts -1", "--batch-size 500 --fanouts 5"):
+                # A batch norm counts a node once for each rank that sampled it.
+                bound = 0.05 if "batch" in options else 1e-5
+                line = f"{program} {plain} {options} {STEPS} --loader neighbor {batches}"
+                with self.subTest(program=program, options=options, batches=batches):
+                    one = result_of(line)
+                    for devices in ("--devices cpu,cpu,cpu", "--devices cpu --ranks 5 --workers 0"):
+                        many = result_of(f"{line} {devices}")
+                        for name in ("train_loss", "val_loss", "test_loss"):
+                            self.assertAlmostEqual(many[name], one[name], delta=bound)
+        line = f"train_sage {plain} {STEPS} --loader neighbor --batch-size 50 --dropout 0.5 --ranks 4 --predict"
+        for devices in ("cpu", "cpu,cpu"):
+            run(f"{line} {devices}.h5 --devices {devices}")
+        left, right = predictions("cpu.h5"), predictions("cpu,cpu.h5")
+        for name in left:
+            np.testing.assert_array_equal(left[name], right[name])
 
     def test_more_ranks_than_rows(self):
         few = dataset("few.h5", **{"nodes/x": rng.normal(size=(NODES, 3)).astype(np.float32)})
