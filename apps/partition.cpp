@@ -1,4 +1,5 @@
-// Writes a dataset with a partition of its nodes, for cluster loaders.
+// Writes a dataset with a partition of its nodes, for cluster loaders, or says what a training over several
+// devices would fetch.
 
 #include "common/command_line.h"
 #include <adjoint/adjoint.h>
@@ -13,31 +14,40 @@ namespace {
 
 struct Options {
   std::string in, out;
-  int64_t parts = 0, seed = 0, gzip = 0, threads = 0;
+  int64_t parts = 0, plan = 0, width = 256, seed = 0, gzip = 0, threads = 0;
   PartitionOptions metis;
 };
 
 constexpr const char* kUsage = "partition IN.h5 OUT.h5 --parts K [OPTION]...";
+constexpr const char* kPlanUsage = "partition IN.h5 --plan N [--width F]";
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
 /// False if --help or --version was printed.
 bool read(int argc, char** argv, Options& o) {
   o.parts = kNotGiven;
-  if (!read_options(argc, argv,
-                    table_of({{"in", &o.in, "FILE", "dataset"},
-                              {"out", &o.out, "FILE", "file to write; an existing one is replaced"},
-                              {"parts", &o.parts, "K", "number of parts, at most the number of nodes", true,
-                               IntegerRange{1, kMost}},
-                              {"imbalance", &o.metis.imbalance, "X",
-                               "allowed excess of a part over the mean size, as a fraction", true,
-                               NumberRange{0.001, 10.0}},
-                              {"seed", &o.seed, "N", "seed of METIS", true, IntegerRange{0, kMost}},
-                              gzip_option(o.gzip),
-                              {"threads", &o.threads, "N", "CPU threads (0: all), except for METIS", true,
-                               IntegerRange{0, kMaxThreads}}}),
-                    {"in", "out"}, kUsage, "Writes a dataset with a partition of its nodes, nodes/part."))
+  if (!read_options(
+          argc, argv,
+          table_of(
+              {{"in", &o.in, "FILE", "dataset"},
+               {"out", &o.out, "FILE", "file to write; an existing one is replaced"},
+               {"parts", &o.parts, "K", "number of parts, at most the number of nodes", true,
+                IntegerRange{1, kMost}},
+               {"plan", &o.plan, "N",
+                "instead, for 1 to N ranks of train_* --devices: nodes, edges and halo of the "
+                "rank with the most, of consecutive nodes (reorder metis first)",
+                false, IntegerRange{0, RowCut::kParts}},
+               {"width", &o.width, "F", "with --plan, numbers of a row", true, IntegerRange{1, 1 << 20}},
+               {"imbalance", &o.metis.imbalance, "X",
+                "allowed excess of a part over the mean size, as a fraction", true, NumberRange{0.001, 10.0}},
+               {"seed", &o.seed, "N", "seed of METIS", true, IntegerRange{0, kMost}},
+               gzip_option(o.gzip),
+               {"threads", &o.threads, "N", "CPU threads (0: all), except for METIS", true,
+                IntegerRange{0, kMaxThreads}}}),
+          {"in", "out"}, kUsage, "Writes a dataset with a partition of its nodes, nodes/part."))
     return false;
-  if (o.in.empty() || o.out.empty()) usage_fail("expected {}", kUsage);
+  if (o.plan > 0 && (!o.out.empty() || o.parts != kNotGiven)) usage_fail("--plan: expected {}", kPlanUsage);
+  if (o.plan > 0 && !o.in.empty()) return true;
+  if (o.in.empty() || o.out.empty()) usage_fail("expected {}, or {}", kUsage, kPlanUsage);
   if (o.parts == kNotGiven) o.parts = 0;
   expect_integer("parts", o.parts, 1, kMost);
   o.metis.seed = static_cast<uint64_t>(o.seed);
@@ -45,9 +55,29 @@ bool read(int argc, char** argv, Options& o) {
   return true;
 }
 
+/// A line for each power of two up to the number of ranks, and for that.
+void print_plan(const Options& o) {
+  const Dataset data = load_dataset(o.in);
+  std::vector<int64_t> ranks;
+  for (int64_t count = 1; count < o.plan; count *= 2) ranks.push_back(count);
+  ranks.push_back(o.plan);
+  fmt::print("{}: {} nodes, {} directed edges; rows of {} numbers of 4 bytes\n", printable(o.in),
+             data.num_nodes(), data.graph.num_edges(), o.width);
+  fmt::print("{:>5}{:>12}{:>14}{:>9}{:>12}{:>10}{:>14}\n", "ranks", "nodes", "edges", "excess", "halo",
+             "share", "MB fetched");
+  for (const RankPlan& plan : plan_ranks(data.graph, ranks)) {
+    const int64_t others = data.num_nodes() - plan.nodes;
+    fmt::print("{:>5}{:>12}{:>14}{:>8.1f}%{:>12}{:>9.1f}%{:>14.1f}\n", plan.ranks, plan.nodes, plan.edges,
+               100.0 * plan.excess, plan.halo,
+               others > 0 ? 100.0 * static_cast<double>(plan.halo) / static_cast<double>(others) : 0.0,
+               4e-6 * static_cast<double>(plan.halo) * static_cast<double>(o.width));
+  }
+}
+
 void partition(int argc, char** argv) {
   Options o;
   if (!read(argc, argv, o)) return;
+  if (o.plan > 0) return print_plan(o);
   RunFiles files;
   files.read("in", o.in);
   files.write("out", o.out);

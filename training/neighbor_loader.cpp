@@ -4,6 +4,9 @@
 #include <adjoint/training/loader.h>
 #include <adjoint/training/mini_batches.h>
 
+#include <algorithm>
+#include <memory>
+
 namespace adj::training {
 
 namespace {
@@ -16,10 +19,14 @@ class NeighborBatches : public NodeBatches {
                 {.sampling = std::move(sampling), .loading = run.training_batches()}) {}
 
   std::unique_ptr<Pass<NodeBatch>> pass(int64_t done) override {
-    const auto seeds = static_cast<double>(loader_.num_seeds());
-    return loaded_pass<NodeBatch>(loader_, done, [seeds](const NeighborBatch& batch) {
+    // The loss is over the seeds of a batch on all ranks.
+    const int64_t seeds = loader_.num_seeds(), size = loader_.options().batch_size;
+    const auto begun = std::make_shared<int64_t>(0);
+    return loaded_pass<NodeBatch>(loader_, done, [=](const NeighborBatch& batch) {
+      const int64_t count = std::min(size, seeds - *begun);
+      *begun += count;
       return std::pair(NodeBatch{.graph = {}, .blocks = batch.blocks, .x = batch.x, .y = batch.y},
-                       static_cast<double>(batch.size()) / seeds);
+                       static_cast<double>(count) / static_cast<double>(seeds));
     });
   }
 

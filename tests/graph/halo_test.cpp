@@ -2,10 +2,12 @@
 #include <adjoint/autograd/edge.h>
 #include <adjoint/graph/graph.h>
 #include <adjoint/graph/ranks/rank_edges.h>
+#include <adjoint/graph/ranks/rank_plan.h>
 #include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/aggregate/spmm_plan.h>
 
 #include <atomic>
+#include <mutex>
 #include <set>
 
 using namespace adj;
@@ -195,6 +197,34 @@ TEST_CASE("sums over a cut graph and their gradients have the bits of one rank")
             }
           }
     }
+}
+
+TEST_CASE("a plan has the largest nodes, edges and halo of the ranks") {
+  for (const int64_t n : {1, 40, 500, 3000}) {
+    const HostCsr host = skewed_structure(n);
+    const Graph graph(Relation::from_csr(host.csr));
+    const std::vector<RankPlan> plans = plan_ranks(graph, {1, 2, 3, 8, 64});
+    for (const RankPlan& plan : plans) {
+      CAPTURES(n, plan.ranks);
+      std::mutex mutex;
+      int64_t nodes = 0, edges = 0, halo = 0;
+      const RowCut cut(host.csr.offsets);
+      run_ranks(plan.ranks, [&](const Group& group) {
+        const auto [begin, end] = cut.rows_of(group.rank(), plan.ranks);
+        const Csr part = rows_between(host, begin, end, {});
+        const int64_t received = Halo(group, cut, part).received_rows();
+        const std::lock_guard lock(mutex);
+        nodes = std::max(nodes, part.rows), edges = std::max(edges, part.entries()),
+        halo = std::max(halo, received);
+      });
+      CHECK(plan.nodes == nodes);
+      CHECK(plan.edges == edges);
+      CHECK(plan.halo == halo);
+      CHECK(plan.excess ==
+            doctest::Approx(
+                static_cast<double>(edges * plan.ranks) / std::max(host.offsets.back(), int64_t{1}) - 1));
+    }
+  }
 }
 
 TEST_CASE("a rank's part of a graph keeps to what it can answer") {
