@@ -52,6 +52,7 @@ SHORTER = {
     r"generate (hm|ogbn-products) ": "generate cora ",
     r"--parts 1500": "--parts 8",
     r" --device cuda": "",
+    r"--devices (cuda:0,cuda:1|all)": "--devices cpu,cpu",
     r" OPTIONS": "",
 }
 OPTIONAL = ("torch", "torch_geometric", "dgl", "networkx", "safetensors", "scipy")  # not all of them from Debian
