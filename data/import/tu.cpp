@@ -211,6 +211,9 @@ class TuReader {
       order_.mutable_data<int32_t>()[position] = static_cast<int32_t>(i);
       place_.mutable_data<int32_t>()[i] = static_cast<int32_t>(position);
     }
+    data_.node_ids = Tensor::empty({nodes_}, DType::i64);
+    for (int64_t i = 0; i < nodes_; ++i)
+      data_.node_ids.mutable_data<int64_t>()[i] = int64_t{order_.data<int32_t>()[i]} + 1;
   }
 
   void read_labels() {

@@ -25,8 +25,8 @@ struct TuOptions {
 /// - node_attributes.txt, edge_attributes.txt: numbers.
 ///
 /// The first two and one of the next two are required. Self-loops are removed and parallel edges merged,
-/// adding their attributes. Nodes that are not grouped by graph are sorted by graph (stable). Features with
-/// more than 1024 columns become sparse.
+/// adding their attributes. Nodes that are not grouped by graph are sorted by graph (stable);
+/// Dataset::node_ids are then the ids of the files. Features with more than 1024 columns become sparse.
 ///
 /// Throws DataError naming file and line: no such dataset in the folder or several, a file that is missing,
 /// empty, or whose length does not match the others, a row of another width, values that are not numbers or

@@ -232,6 +232,8 @@ Dataset import_graph_tables(const TableFiles& files, std::vector<std::string>& n
   std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return graph(a) < graph(b); });
   if (!std::is_sorted(graph_of.begin(), graph_of.end())) {
     data = reordered(data, Tensor::from(order));
+    if (!data.node_ids && !data.node_names)
+      data.node_ids = data.order.to(DType::i64);  // were the rows' numbers
     data.order = {};
   }
   std::vector<int64_t> offsets(static_cast<size_t>(graphs.size()) + 1);

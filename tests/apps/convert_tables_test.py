@@ -598,6 +598,11 @@ def test_many_graphs():
            'm.csv:1: no column "g", expected one with the graphs of edges', "(--graph atom=g)")
     run("convert tables u.h5 --nodes atom=n.csv --edges m.csv --graph atom=g")
     holds("u.h5", {"graphs/offsets": [0, 2, 3], "@task": "none", "graphs/name": ["1", "2"]})
+    # Rows of other graphs between: integers 0 … N - 1 are kept as ids, as rows are others.
+    write("r.csv", "id,g,mass\n0,7,1\n1,8,2\n2,7,3\n")
+    write("s.csv", "from,to\n0,2\n1,1\n")
+    run("convert tables i.h5 --nodes atom=r.csv --edges s.csv --graph atom=g")
+    holds("i.h5", {"graphs/offsets": [0, 2, 3], "nodes/id": [0, 2, 1], "nodes/x": [[1], [3], [2]]})
     write("m.csv", "from,to\na,c\n")
     expect(refused("x.h5 --nodes atom=n.csv --edges m.csv --graph atom=g"), "expected edges within graphs")
     # Slashes in ids: c of a/b, b/c of a.
