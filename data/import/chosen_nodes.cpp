@@ -48,7 +48,7 @@ EdgeColumns pair_columns(const std::string& path, const ItemNames& names, TableH
   const bool header = head.is_table || (known && !(is_node_in(named.source) && is_node_in(named.target)));
   const bool other_words = !header && head.may_be_header() && std::ranges::none_of(head.first, is_node) &&
                            (head.numbers_under_words() || std::ranges::any_of(head.first, is_common_name));
-  if (header || other_words) head.format.header_line = head.format.first_line;
+  if (header || other_words) head.take_header();
   if (header && named.rule != EdgeColumns::Rule::none) return named;
   if (header || other_words) return node_pair_columns(head, names, named, place);
   return edge_columns(head.columns(), {}, place);
@@ -90,7 +90,7 @@ EdgeIndex read_pairs(const std::string& path, const Dataset& data, const std::st
   if (ends[0].empty()) source.fail(0, "no pairs after the header, expected some");
   if (notes != nullptr) {
     const std::string found = columns.str(head.names(), head.columns());
-    notes->push_back(fmt::format("{}: {}{}{}{}", excerpt(path), head.str(reader.comments()),
+    notes->push_back(fmt::format("{}: {}{}{}{}", excerpt(path), head.str(reader.skipped()),
                                  found.empty() ? "" : "; ", found, spellings.note()));
   }
   return {Tensor::from(ends[0]), Tensor::from(ends[1])};

@@ -386,6 +386,14 @@ bool is_title(std::span<const std::string> first, std::span<const std::string> s
          !names_ends(first);
 }
 
+bool names_ends_alone(std::span<const std::string> names) {
+  const EdgeColumns columns = edge_columns(names, {}, "");
+  return columns.rule == EdgeColumns::Rule::known &&
+         std::ranges::all_of(std::array{columns.source, columns.target}, [&](int64_t column) {
+           return without_fillers(words_in(names[static_cast<size_t>(column)])).size() == 1;
+         });
+}
+
 bool is_common_name(const std::string& field) {
   if (is_column_name(field) || field.find(":ID") != std::string::npos) return true;
   const std::vector<std::string> words = words_in(field);

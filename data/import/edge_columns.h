@@ -71,6 +71,10 @@ struct EdgeDirections {
 /// first, has the names of source and target.
 bool is_title(std::span<const std::string> first, std::span<const std::string> second);
 
+/// Whether the names are of source and target and say nothing else: "source" and "target", "src_id" and
+/// "dst_id", beside any others. Lines of edges have no such ids.
+bool names_ends_alone(std::span<const std::string> names);
+
 /// Whether a field is a name that headers use: source, user_id, :START_ID(Person), label.
 bool is_common_name(const std::string& field);
 

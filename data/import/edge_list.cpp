@@ -150,13 +150,17 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
   const bool integers_below = may_be && has_integers(head.second, columns, head.decimal);
   const bool relations = may_be && columns.rule == Rule::known && columns.relation >= 0;
   const bool alone = may_be && columns.rule == Rule::known && head.second.empty();
-  if (stated || integers_below || relations || alone) head.format.header_line = head.format.first_line;
+  const bool ends = may_be && names_ends_alone(head.first);
+  if (stated || integers_below || relations || alone || ends) head.take_header();
   if (head.has_header() && head.second.empty())
     data_fail("{}: no edges after the header, expected some{}", place,
               alone ? " (--header no: it is an edge)" : "");
   const bool integers = has_integers(head.has_header() ? head.second : head.first, columns, head.decimal);
   layout.kind = options.ids.value_or(integers ? NodeIds::Kind::integers : NodeIds::Kind::names);
-  if (layout.kind == NodeIds::Kind::names && integers_below) head.format.header_line = 0;
+  if (layout.kind == NodeIds::Kind::names && integers_below && !ends) {
+    head.format.header_line = 0;
+    head.format.header.clear();
+  }
   layout.doubtful = may_be && !head.has_header() && layout.kind == NodeIds::Kind::names;
   // A line that lacks an id is no header, whose columns of ids have names.
   const auto lacks = [&](int64_t column) { return is_missing_id(head.first[static_cast<size_t>(column)]); };

@@ -50,7 +50,9 @@ struct EdgeListOptions {
 ///
 /// The first line is a header if none of its fields is a number, its ids occur in no other line, and either
 /// the second line has a number below a word, or its names are those of source and target, or it is the only
-/// line whose ids occur nowhere else; that one is refused if it may be an edge, without a usual name.
+/// line whose ids occur nowhere else; that one is refused if it may be an edge, without a usual name. Names
+/// that say nothing but source and target are a header whatever the other lines are. Later lines that repeat
+/// the header are passed over, unless its names are nodes.
 ///
 /// A matrix is text, with or without the nodes' names in its first line and first column (which are matched),
 /// the array format of Matrix Market, .npy, .npz (scipy.sparse.save_npz, or a square array) or .mat (MATLAB 5

@@ -185,7 +185,21 @@ void EdgeTable::read_ends(NodeTypes& types) {
                 excerpt(column_name(columns_.direction, rows_.names())), directions_.directed,
                 directions_.undirected);
   expect_single_ids(types);
+  expect_one_header(types);
   note_bare(types);
+}
+
+void EdgeTable::expect_one_header(const NodeTypes& types) const {
+  const int64_t repeats = rows_.skipped().headers;
+  if (repeats == 0 || columns_.source_type >= 0 || graph_ >= 0) return;
+  for (const auto& [column, type] : {std::pair(columns_.source, &type_.src), {columns_.target, &type_.dst}})
+    if (const std::string name = column_name(column, rows_.names());
+        types.at(*type).ids().kind() == NodeIds::Kind::names && types.at(*type).ids().find(name) >= 0)
+      data_fail(
+          "{}: {} line{} the header, \"{}\", which may be an edge, as \"{}\" is a node, expected the header "
+          "once",
+          rows_.place(), repeats, repeats == 1 ? " repeats" : "s repeat", excerpt(rows_.head().row),
+          excerpt(name));
 }
 
 void EdgeTable::expect_single_ids(const NodeTypes& types) const {

@@ -153,7 +153,7 @@ class TableReader {
     table.x = empty_features();
     const std::vector<FieldGaps> gaps = encode(source_, table.x, true);
     expect_rows();
-    table.note = rows_.note(comments_) + fmt::format("; features as in {}", excerpt(files_.like->path));
+    table.note = rows_.note(skipped_) + fmt::format("; features as in {}", excerpt(files_.like->path));
     for (size_t c = 0; c < columns_.size(); ++c) note_gaps(c, gaps[c], table);
     fill(table.x);
     return finished(std::move(table));
@@ -180,11 +180,11 @@ class TableReader {
           std::copy_n(part.values.data() + static_cast<int64_t>(k) * columns, columns, x + node * columns);
         },
         [&](const ScannedRows& part) {
-          comments_ += part.comments;
+          skipped_ += part.skipped;
           for (size_t c = 0; c < contents_.size(); ++c) contents_[c].merge(part.contents[c]);
         });
     expect_rows();
-    table.note = rows_.note(comments_);
+    table.note = rows_.note(skipped_);
   }
 
   ScannedRows scan_block(const TextBlock& block) const {
@@ -298,7 +298,7 @@ class TableReader {
               std::copy_n(row + packed[c], encoders_[c].width(), target + node * width + begins[c]);
         },
         [&](const EncodedRows& part) {
-          if (all) comments_ += part.comments;
+          if (all) skipped_ += part.skipped;
           for (size_t c = 0; c < gaps.size(); ++c) gaps[c].merge(part.gaps[c]);
         });
     return gaps;
@@ -364,7 +364,8 @@ class TableReader {
   const std::vector<int64_t>& columns_;  // of the file, by slot
   std::vector<ColumnContents> contents_;
   std::vector<ColumnEncoder> encoders_;
-  int64_t count_ = 0, last_line_ = 0, comments_ = 0;
+  int64_t count_ = 0, last_line_ = 0;
+  SkippedLines skipped_;
 };
 
 }  // namespace

@@ -34,6 +34,13 @@ class ListReader {
     source_.for_blocks([this](const TextBlock& block) { return parse(block); },
                        [this](const Ends& ends) { take(ends); });
     if (doubtful_) settle_header();
+    if (skipped_.headers > 0 && !header_node().empty())
+      source_.fail(
+          0,
+          "{} line{} the header, \"{}\", which may be an edge, as \"{}\" is a node, expected the header "
+          "once, or --header no: all lines are edges",
+          skipped_.headers, skipped_.headers == 1 ? " repeats" : "s repeat", excerpt(head_.row),
+          excerpt(header_node()));
     if (directions_.differ() && columns_.rule != EdgeColumns::Rule::chosen) fail_directions();
     expect_list();
     expect_single_ids();
@@ -42,10 +49,13 @@ class ListReader {
 
   /// The note on the list's detected format.
   std::string note() const {
-    std::string note = fmt::format("{}: {}", excerpt(source_.path()), head_.str(comments_));
+    std::string note = fmt::format("{}: {}", excerpt(source_.path()), head_.str(skipped_));
     if (const std::string columns = columns_.str(names(), head_.columns()); !columns.empty())
       note += "; " + columns + columns_.guess_note(head_.columns(), "--");
     note += "; ids are " + ids_.str();
+    if (const std::string node = header_node(); !node.empty())
+      note += fmt::format("; a node is called \"{}\", too (--header no: line {} is an edge)", excerpt(node),
+                          head_.format.header_line);
     const std::string& id =
         (head_.has_header() ? head_.second : head_.first)[static_cast<size_t>(columns_.source)];
     if (ids_.kind() == NodeIds::Kind::names && !options_.ids && is_number(id))
@@ -76,7 +86,8 @@ class ListReader {
     std::vector<std::string_view> labels;
     std::vector<std::unique_ptr<std::string>> copies;
     EdgeDirections directions;
-    int64_t last_line = 0, comments = 0, dropped = 0;
+    int64_t last_line = 0, dropped = 0;
+    SkippedLines skipped;
     Rounding weight_rounding, target_rounding;
   };
 
@@ -84,6 +95,14 @@ class ListReader {
   std::span<const std::string> names() const { return layout_.names(); }
   std::string called(int64_t column) const { return column_text(column, names()); }
   bool is_doubtful(int64_t line) const { return doubtful_ && line == head_.format.first_line; }
+  /// A node that is called as the header's source or target; or nothing.
+  std::string header_node() const {
+    if (!head_.has_header() || !named()) return "";
+    for (const int64_t column : {columns_.source, columns_.target})
+      if (const std::string& name = head_.first[static_cast<size_t>(column)]; ids_.find(name) >= 0)
+        return name;
+    return "";
+  }
   /// KONECT's first line, or Gephi's column.
   bool says_undirected() const {
     return lower(head_.first_comment).starts_with("% sym") || directions_.all_undirected();
@@ -195,7 +214,7 @@ class ListReader {
       if (task_ == Task::edge_regression) ends.targets.push_back(number);
     }
     resize(ends, edges);
-    ends.comments = cursor.comments();
+    ends.skipped = cursor.skipped();
     return ends;
   }
 
@@ -233,7 +252,7 @@ class ListReader {
 
   void take(const Ends& ends) {
     const size_t edges = (ends.ids.size() + ends.names.size()) / 2;
-    comments_ += ends.comments;
+    skipped_ += ends.skipped;
     dropped_ += ends.dropped;
     weight_rounding_.merge(ends.weight_rounding);
     target_rounding_.merge(ends.target_rounding);
@@ -262,7 +281,8 @@ class ListReader {
     doubtful_ = false;
     const int64_t line = head_.format.first_line;
     const bool in_order = columns_.source == 0 && columns_.target == 1;
-    if (columns_.rule != EdgeColumns::Rule::chosen && (head_.columns() > 2 || !in_order)) fail_doubtful();
+    const bool may_name = head_.columns() > 2 || !in_order || columns_.rule == EdgeColumns::Rule::known;
+    if (columns_.rule != EdgeColumns::Rule::chosen && may_name) fail_doubtful();
     if (columns_.weight >= 0) (void)weight_in(head_.first[static_cast<size_t>(columns_.weight)], line);
     if (task_ == Task::edge_regression)
       (void)target_in(head_.first[static_cast<size_t>(columns_.label)], line);
@@ -298,7 +318,7 @@ class ListReader {
     const bool certain = columns_.rule == EdgeColumns::Rule::known || head_.numbers_under_words();
     if (certain || (!head_.second.empty() && edges_.count_lone(ids_.size()) == 1)) {
       if (!certain && !has_common_name()) fail_doubtful();
-      layout_.head.format.header_line = head_.format.first_line;
+      layout_.head.take_header();
       --rows_;
       ids_.forget_first(2);
       edges_.forget_first();
@@ -358,7 +378,8 @@ class ListReader {
   LabelTexts& labels_;
   const Task task_;
   ImportedEdges edges_;
-  int64_t comments_ = 0, dropped_ = 0, rows_ = 0;
+  SkippedLines skipped_;
+  int64_t dropped_ = 0, rows_ = 0;
   Rounding weight_rounding_, target_rounding_;
   EdgeDirections directions_;
   bool doubtful_;

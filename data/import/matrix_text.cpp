@@ -53,7 +53,7 @@ class MatrixTable {
     named_rows_ = nodes + 1 == columns_;
     if (!named_rows_) matrix.rounding.merge(first_rounding);
     set_names(matrix, lines);
-    matrix.note = head_.str(0) +
+    matrix.note = head_.str({}) +
                   (named_rows_          ? "; names from the first column"
                    : head_.has_header() ? ""
                                         : "; nodes by number, from 0") +

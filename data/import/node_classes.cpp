@@ -28,9 +28,9 @@ std::string doubtful_classes(const Dataset& data) {
   return note;
 }
 
-/// Calls use(node, line, label) for every row; an absent label is empty. Returns the number of comments.
+/// Calls use(node, line, label) for every row; an absent label is empty. Returns what is passed over.
 template <class Use>
-int64_t for_labels(NodeRows& rows, int64_t nodes, Use use) {
+SkippedLines for_labels(NodeRows& rows, int64_t nodes, Use use) {
   TextSource& source = rows.source();
   int64_t row = 0;
   RecordReader reader(source, rows.head().format);
@@ -54,7 +54,7 @@ int64_t for_labels(NodeRows& rows, int64_t nodes, Use use) {
     ++row;
   }
   if (rows.by_row() && row != nodes) source.fail(reader.number(), "{}", rows.shortage(row));
-  return reader.comments();
+  return reader.skipped();
 }
 
 /// What is between the labels of a field: the first of these that is in any; nothing: each field is one.
@@ -79,7 +79,7 @@ std::string read_label_sets(NodeRows& rows, const NodeFiles& files, Dataset& dat
   std::vector<std::pair<int32_t, std::string>> fields;
   std::vector<uint8_t> seen(static_cast<size_t>(nodes));
   bool binary = true;
-  const int64_t comments = for_labels(rows, nodes, [&](int32_t node, int64_t line, std::string field) {
+  const SkippedLines skipped = for_labels(rows, nodes, [&](int32_t node, int64_t line, std::string field) {
     if (rows.by_row()) rows.mark(node, line);
     binary = binary && (field == "0" || field == "1" || missing_test(files)(field)) &&
              seen[static_cast<size_t>(node)]++ == 0;
@@ -114,7 +114,7 @@ std::string read_label_sets(NodeRows& rows, const NodeFiles& files, Dataset& dat
     data.class_names.clear();
   else
     data.class_names = std::move(classes.names);
-  return fmt::format("{}; labels are {}{}{}", rows.note(comments),
+  return fmt::format("{}; labels are {}{}{}", rows.note(skipped),
                      binary ? "0 and 1" : fmt::format("{} kinds, {}", columns, order_of(classes)),
                      separator ? fmt::format(", separated by {}", name_of(*separator)) : "", labels.note());
 }
@@ -123,7 +123,7 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
   LabelTexts labels(files.missing_labels, missing_test(files));
   data.y = Tensor::full({data.num_nodes()}, -1, DType::i32);
   int32_t* const y = data.y.mutable_data<int32_t>();
-  const int64_t comments =
+  const SkippedLines skipped =
       for_labels(rows, data.num_nodes(), [&](int32_t node, int64_t line, const std::string& label) {
         rows.mark(node, line, " (--task node_multilabel takes several labels)");
         y[node] = labels.add(label);
@@ -139,7 +139,7 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
   data.classes = std::ssize(classes.names);
   const std::string hint = classes.hint("--task node_regression");
   if (classes.named) data.class_names = std::move(classes.names);
-  return fmt::format("{}; labels are {}{}{}{}", rows.note(comments), order_of(classes), hint, labels.note(),
+  return fmt::format("{}; labels are {}{}{}{}", rows.note(skipped), order_of(classes), hint, labels.note(),
                      doubtful_classes(data));
 }
 

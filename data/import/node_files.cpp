@@ -33,7 +33,7 @@ Tensor read_part(NodeRows& rows, const Tensor& y, std::vector<uint8_t>& seen,
     part.push_back(node);
   }
   if (part.empty()) rows.source().fail(0, "no ids, expected some");
-  notes.push_back(rows.note(reader.comments()));
+  notes.push_back(rows.note(reader.skipped()));
   return Tensor::from(part);
 }
 

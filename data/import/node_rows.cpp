@@ -28,7 +28,7 @@ NodeRows::NodeRows(const std::string& path, bool by_row, bool blank_rows, const 
   if (head_.empty) source_.fail(0, "no rows, expected some{}", head_.beside_comments());
   if (head_.is_table || files.headers == Header::yes ||
       (files.headers == Header::find_out && finds_header(ids)))
-    head_.format.header_line = head_.format.first_line;
+    head_.take_header();
   const std::string place = head_.place(path);
   NodeColumnNames chosen;
   if (path == files.features) chosen = files.columns;
@@ -117,8 +117,8 @@ std::string NodeRows::shortage(int64_t rows) const {
                      excerpt(ids_.text(static_cast<int32_t>(none))));
 }
 
-std::string NodeRows::note(int64_t comments) const {
-  return fmt::format("{}: {}{}{}", excerpt(source_.path()), head_.str(comments), columns_.id_note(names()),
+std::string NodeRows::note(const SkippedLines& skipped) const {
+  return fmt::format("{}: {}{}{}", excerpt(source_.path()), head_.str(skipped), columns_.id_note(names()),
                      spellings_.note());
 }
 
@@ -158,7 +158,8 @@ NumberRows read_targets(NodeRows& rows, int64_t nodes, bool binary) {
                 column_text(rows.slots()[slot], rows.names()),
                 binary ? "0 or 1" : "a finite number within float32", rows.head().decimal_hint(field));
   };
-  int64_t comments = 0, gaps = 0;
+  SkippedLines skipped;
+  int64_t gaps = 0;
   Rounding rounding;
   const auto [count, last_line] = rows.read_rows(
       source,
@@ -175,12 +176,12 @@ NumberRows read_targets(NodeRows& rows, int64_t nodes, bool binary) {
         std::copy_n(part.values.data() + static_cast<int64_t>(k) * columns, columns, target + node * columns);
       },
       [&](const Block& part) {
-        comments += part.comments;
+        skipped += part.skipped;
         rounding.merge(part.rounding);
         gaps += std::count_if(part.values.begin(), part.values.end(), [](float v) { return std::isnan(v); });
       });
   if (rows.by_row() && count != nodes) source.fail(last_line, "{}", rows.shortage(count));
-  std::string note = rows.note(comments);
+  std::string note = rows.note(skipped);
   if (gaps > 0) note += fmt::format("; {} field{} taken as no label", gaps, gaps == 1 ? "" : "s");
   note += rounding.note("target");
   return {all, note};

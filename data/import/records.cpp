@@ -44,6 +44,12 @@ size_t RecordFormat::end_of_record(std::string_view text, size_t begin) const {
   }
 }
 
+bool RecordFormat::is_header(std::string_view record) const {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (record.starts_with(kMark)) record.remove_prefix(kMark.size());
+  return trimmed(record) == header;
+}
+
 size_t RecordFormat::last_end(std::string_view text, int64_t line) const {
   const size_t last_line = text.rfind('\n');
   if (last_line == kNone || text.find('"') == kNone) return last_line;
@@ -68,7 +74,11 @@ bool RecordCursor::next(bool empty) {
     if (quotes_) next_number_ += std::count(record_.begin(), record_.end(), '\n');
     if (before || number_ == format_.header_line) continue;
     if (format_.is_comment(record_)) {
-      ++comments_;
+      ++skipped_.comments;
+      continue;
+    }
+    if (format_.repeats_header(record_)) [[unlikely]] {
+      ++skipped_.headers;
       continue;
     }
     if (empty || !trimmed(record_).empty()) return true;
@@ -83,7 +93,7 @@ RecordReader::RecordReader(TextSource& source, const RecordFormat& format)
 
 bool RecordReader::next(bool empty) {
   while (!cursor_ || !cursor_->next(empty)) {
-    comments_ = comments();
+    skipped_ = skipped();
     cursor_.reset();
     if (!source_.next(block_)) return false;
     cursor_.emplace(block_, format_);

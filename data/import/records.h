@@ -20,7 +20,13 @@ struct RecordFormat {
   std::string comment = {};                ///< prefix of lines that are not records; empty: none
   /// Of the record that names the columns, which is passed over; 0: none.
   int64_t header_line = 0;
+  std::string header =
+      {};  ///< its text, if later records with it are none, as of files in one; empty: they are
 
+  /// Whether a later record is the header again, perhaps behind a byte-order mark.
+  bool repeats_header(std::string_view record) const {
+    return !header.empty() && record.size() >= header.size() && is_header(record);
+  }
   bool is_comment(std::string_view line) const { return !comment.empty() && line.starts_with(comment); }
   /// Position of the line end after the record that begins at `from`; npos if a quote is not closed, or at
   /// the end.
@@ -28,6 +34,20 @@ struct RecordFormat {
   /// Last line end in `text`, which begins with line number `line`, that ends a record; npos: none. For
   /// TextSource::cut_by().
   size_t last_end(std::string_view text, int64_t line) const;
+
+ private:
+  bool is_header(std::string_view record) const;
+};
+
+/// What is passed over behind the first record.
+struct SkippedLines {
+  int64_t comments = 0;
+  int64_t headers = 0;  ///< records that repeat the header
+  SkippedLines& operator+=(const SkippedLines& later) {
+    comments += later.comments;
+    headers += later.headers;
+    return *this;
+  }
 };
 
 /// Iterates over the records of a block, without their line ends; skips empty lines and comments.
@@ -45,19 +65,20 @@ class RecordCursor {
   std::string_view record() const { return record_; }
   /// Number of its first line, from 1.
   int64_t number() const { return number_; }
-  /// Number of comments after the first line so far.
-  int64_t comments() const { return comments_; }
+  /// After the first line so far.
+  const SkippedLines& skipped() const { return skipped_; }
   /// True if a record may contain a quote.
   bool quotes() const { return quotes_; }
 
  private:
   std::string_view rest_, record_;
-  int64_t number_ = 0, next_number_, comments_ = 0;
+  int64_t number_ = 0, next_number_;
+  SkippedLines skipped_;
   const RecordFormat& format_;
   bool quotes_;
 };
 
-/// Iterates over the records of a file; next(), record() and comments() are as in RecordCursor. Throws as
+/// Iterates over the records of a file; next(), record() and skipped() are as in RecordCursor. Throws as
 /// TextSource does.
 class RecordReader {
  public:
@@ -66,14 +87,18 @@ class RecordReader {
   std::string_view record() const { return cursor_->record(); }
   /// Line number of the last record.
   int64_t number() const { return number_; }
-  int64_t comments() const { return comments_ + (cursor_ ? cursor_->comments() : 0); }
+  SkippedLines skipped() const {
+    SkippedLines all = skipped_;
+    return cursor_ ? all += cursor_->skipped() : all;
+  }
 
  private:
   TextSource& source_;
   RecordFormat format_;
   TextBlock block_;
   std::optional<RecordCursor> cursor_;
-  int64_t comments_ = 0, number_ = 0;
+  SkippedLines skipped_;
+  int64_t number_ = 0;
 };
 
 /// Iterates over the fields of a record, trimmed unless quoted. Throws DataError naming the line of an

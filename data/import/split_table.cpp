@@ -119,7 +119,7 @@ class SplitColumn {
         values.push_back({item, line, text});
     }
     expect_matches(rows, strangers.count());
-    notes.push_back(fmt::format("{}: {}{}{}; split by {}", excerpt(table_.path), head_.str(reader.comments()),
+    notes.push_back(fmt::format("{}: {}{}{}; split by {}", excerpt(table_.path), head_.str(reader.skipped()),
                                 id_note_, spellings.note(items_.word().substr(0, items_.word().size() - 1)),
                                 column()));
     strangers.note(table_.path, fmt::format("rows of other {}, passed over", items_.word()), notes);
@@ -134,20 +134,20 @@ class SplitColumn {
  private:
   void find_columns(IsValue is_value) {
     const std::vector<std::string>& first = head_.first;
-    const int64_t line = head_.format.first_line;
     const std::string place = head_.place(table_.path);
     const bool named = std::find(first.begin(), first.end(), table_.column) != first.end();
     if (head_.is_table || table_.header == Header::yes || (table_.header == Header::find_out && named))
-      head_.format.header_line = line;
+      head_.take_header();
     column_ = chosen_column(table_.column, head_.names(), head_.columns(), place);
     // A column chosen by number: the first row is a header if it has no value there and names no node.
     const std::string& cell = first[static_cast<size_t>(column_)];
     if (table_.header == Header::find_out && !is_value(cell) && !is_missing(cell) &&
         (table_.by_row || items_.find(std::string_view(first[0])) < 0))
-      head_.format.header_line = line;
+      head_.take_header();
     if (table_.by_row) return;
     if (head_.columns() == 1)
-      source_.fail(line, "one column, expected ids and values (--by-row: row i belongs to {} i)",
+      source_.fail(head_.format.first_line,
+                   "one column, expected ids and values (--by-row: row i belongs to {} i)",
                    items_.word().substr(0, items_.word().size() - 1));
     const NodeColumns found = node_columns(head_.names(), first_fields(table_.path, table_.text.input, head_),
                                            head_.columns(), {.id = table_.id, .label = table_.column}, false,

@@ -84,14 +84,22 @@ bool is_column_name(std::string_view field) {
   return std::find(std::begin(known), std::end(known), name) != std::end(known);
 }
 
-std::string TableHead::str(int64_t comments_behind) const {
+void TableHead::take_header() {
+  format.header_line = format.first_line;
+  if (!is_table && columns() > 1 && may_be_header()) format.header = trimmed(row);
+}
+
+std::string TableHead::str(const SkippedLines& behind) const {
   if (is_table) return fmt::format("columns {}", excerpt(fmt::format("{}", fmt::join(first, ","))));
   std::string text =
       first.size() > 1 ? fmt::format("separated by {}", name_of(format.separator)) : "one column";
   if (has_header()) text += fmt::format("; line {} taken as header: {}", format.header_line, excerpt(row));
   text += found;
-  const int64_t all = comments + comments_behind;
+  const int64_t all = comments + behind.comments;
   if (all > 0) text += fmt::format("; {} line{} of comments", all, all == 1 ? "" : "s");
+  if (behind.headers > 0)
+    text += fmt::format("; {} line{} passed over", behind.headers,
+                        behind.headers == 1 ? " that repeats the header" : "s that repeat the header");
   return text;
 }
 

@@ -53,9 +53,11 @@ struct TableHead {
   std::string place(const std::string& path) const {
     return fmt::format("{}:{}", excerpt(path), format.first_line);
   }
-  /// Separator, header and comments, for a summary: "separated by a comma; line 1 taken as header: src,dst; 2
-  /// lines of comments".
-  std::string str(int64_t comments_behind) const;
+  /// Takes the first row as the header, with its repetitions, unless it has one column or a number.
+  void take_header();
+  /// Separator, header and what is passed over, for a summary: "separated by a comma; line 1 taken as header:
+  /// src,dst; 2 lines of comments".
+  std::string str(const SkippedLines& behind) const;
   /// For a file without rows: " in addition to 2 lines of comments (--comment defines them)", or empty.
   std::string beside_comments() const;
   /// The number in a field, with `decimal`, or a point without a choice.

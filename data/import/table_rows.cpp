@@ -46,7 +46,7 @@ TableRows::TableRows(const std::string& path, const TextFormat& text, Header hea
                 excerpt(head_.row));
   }
   if (!is_header) return;
-  head_.format.header_line = head_.format.first_line;
+  head_.take_header();
   if (head_.second.empty()) data_fail("{}: no rows after the header, expected some", place_);
 }
 
@@ -85,7 +85,7 @@ RowFields TableRows::parse(const TextBlock& block, const std::vector<int64_t>& s
     if (count != columns())
       source_.fail(line, "{} fields, expected {} as in the first line", count, columns());
   }
-  rows.comments = cursor.comments();
+  rows.skipped = cursor.skipped();
   return rows;
 }
 
@@ -97,17 +97,17 @@ int64_t TableRows::read(const std::vector<int64_t>& columns,
   TextSource source(path_, text_.input);
   source.cut_by([this](std::string_view text, int64_t line) { return head_.format.last_end(text, line); });
   int64_t count = 0;
-  comments_ = 0;
+  skipped_ = {};
   source.for_blocks([&](const TextBlock& block) { return parse(block, slots, columns.size()); },
                     [&](const RowFields& rows) {
                       count += std::ssize(rows.lines);
-                      comments_ += rows.comments;
+                      skipped_ += rows.skipped;
                       take(rows);
                     });
   return count;
 }
 
-std::string TableRows::note() const { return fmt::format("{}: {}", excerpt(path_), head_.str(comments_)); }
+std::string TableRows::note() const { return fmt::format("{}: {}", excerpt(path_), head_.str(skipped_)); }
 
 Tensor read_times(TableRows& rows, int64_t column, int64_t ids, int64_t items,
                   const std::function<int32_t(std::string_view id, int64_t row)>& item,

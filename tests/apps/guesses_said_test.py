@@ -173,5 +173,50 @@ def test_several_labels():
     refused("convert tables t.yaml g.h5", says=error)
 
 
-for test in (test_spellings, test_spellings_between_tables, test_first_column, test_copies_of_labels, test_triples, test_signs, test_several_labels):
+def test_headers():
+    """Names of two ends are a header, whatever nodes are called; where it is repeated, files were put in one."""
+    def both(text, note="", names=(), **chosen):
+        write("e.csv", text)
+        for line in ("edges e.csv g.h5", "tables g.h5 --edges e.csv"):
+            expect(run(f"convert {line}"), note or "line 1 taken as header")
+            assert edges_in("g.h5")[0] == list(names), (line, edges_in("g.h5"))
+    tree = [("child", "leaf"), ("root", "child")]
+    both("parent,child\nroot,child\nchild,leaf\n", names=tree)
+    both("Source_ID\ttarget id\nuser\tsource\nsource\tsink\n", names=[("source", "sink"), ("user", "source")])
+    both("from,to,since\ny,to,b\nto,x,a\n", names=[("to", "x"), ("y", "to")])
+    write("e.csv", "parent,child\nroot,child\nchild,leaf\n")
+    expect(run("convert edges e.csv g.h5"), '; ids are names; a node is called "child", too (--header no: line 1 is an edge)\n')
+    run("convert edges e.csv g.h5 --header no")
+    assert edges_in("g.h5") == (sorted([*tree, ("parent", "child")]), 4)
+    expect(run("convert edges e.csv g.h5 --source 1 --target 2"), "line 1 taken as header")
+    write("paths.csv", "src/a.c,dst/a.c\nsrc/b.c,src/a.c\n")
+    refused("convert edges paths.csv x.h5", says='paths.csv:1: "src/a.c,dst/a.c", a header or an edge, expected --header yes or no')
+    run("convert edges paths.csv g.h5 --header no")
+    # A pair of letters may be an edge.
+    write("letters.csv", "a,b\nb,c\n")
+    run("convert edges letters.csv g.h5")
+    assert edges_in("g.h5")[1] == 3
+    again = "; 1 line that repeats the header passed over"
+    people = [("ann", "bob"), ("cid", "dan")]
+    both("source,target\nann,bob\nsource,target\ncid,dan\n", again, people)
+    both("source,target\r\nann,bob\r\n\ufeffsource,target \r\ncid,dan\r\nsource,target\r\n",
+         "; 2 lines that repeat the header passed over", people)
+    both("from,to,weight\n1,2,1\nfrom,to,weight\n3,4,1\n", again, [(1, 2), (3, 4)])
+    write("e.csv", "parent,child\nroot,child\nparent,child\nchild,leaf\n")
+    error = '1 line repeats the header, "parent,child", which may be an edge, as "child" is a node, expected the header once'
+    refused("convert edges e.csv x.h5", says=error + ", or --header no: all lines are edges")
+    refused("convert tables x.h5 --edges e.csv", says="e.csv:1: " + error)
+    # Numbers, as pandas calls columns, are an edge elsewhere.
+    write("e.csv", "5,6\n5,6\n6,7\n")
+    run("convert edges e.csv g.h5 --header yes --source 1 --target 2")
+    assert edges_in("g.h5") == ([(5, 6), (6, 7)], 3)
+    write("e.csv", "src,dst\n1,2\n2,3\n")
+    write("n.csv", "id,kind,label\n1,x,a\nid,kind,label\n2,y,b\n3,x,a\n")
+    for line in ("edges e.csv g.h5 --features n.csv", "tables g.h5 --edges e.csv --nodes n.csv"):
+        expect(run(f"convert {line}"), "n.csv: separated by a comma; line 1 taken as header: id,kind,label" + again, "2 classes")
+    write("part.csv", "id,part\n1,train\nid,part\n2,val\n3,test\n")
+    expect(run("split g.h5 --table part.csv --by-column part"), again + "; split by")
+
+
+for test in (test_spellings, test_spellings_between_tables, test_first_column, test_copies_of_labels, test_triples, test_signs, test_several_labels, test_headers):
     test()

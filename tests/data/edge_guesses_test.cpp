@@ -72,12 +72,13 @@ TEST_CASE_FIXTURE(EdgeFiles,
   // Other first lines are edges, with a note if that is not certain.
   CHECK(notes("ann,bob\nbob,cid\n") == "edges: separated by a comma; ids are names\n");
   CHECK(says(notes("ann,bob\ncid,dan\n"), "…line 1 taken as an edge: ann,bob, with ids…"));
-  CHECK(import("src,dst\nann,src\n").graph.num_edges() == 2);
+  CHECK(says(notes("src,dst\nann,src\n"), "…header: src,dst; ids are names; a node is called \"src\", too…"));
   CHECK(import("x,x\nann,bob\n").graph.num_edges() == 2);
   CHECK(import("ann,bob\n").graph.num_edges() == 1);
   CHECK(says(notes("first,second\n"), "…line 1 taken as an edge: first,second, with ids…"));
-  CHECK(says(refused("src,dst,w\nann,src,1\n", {.columns = {.weight = "3"}}),
-             "edges:1: \"src,dst,w\", a header or an edge, expected --header yes or no to say which"));
+  CHECK(says(
+      refused("src user,dst user,w\nann,src user,1\n", {.columns = {.weight = "3"}}),
+      "edges:1: \"src user,dst user,w\", a header or an edge, expected --header yes or no to say which"));
   CHECK(says(refused("a,b,NA\nc,d,6\n", {.columns = {.weight = "3"}}),
              "edges:1: \"a,b,NA\", a header or an edge…"));
   // The option decides.

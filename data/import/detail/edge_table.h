@@ -47,6 +47,8 @@ class EdgeTable {
   void note_bare(const NodeTypes& types);
   /// Throws for targets that are lists of ids.
   void expect_single_ids(const NodeTypes& types) const;
+  /// Throws if lines that repeat the header may be edges.
+  void expect_one_header(const NodeTypes& types) const;
   bool has_kinds() const { return relation_ >= 0 || columns_.source_type >= 0; }
   bool find_typed_columns(const NodeTypes& types);
   void find_relation(const EdgeColumns& without_choice);

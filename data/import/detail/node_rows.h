@@ -15,7 +15,7 @@ struct RowBlock {
   std::vector<int32_t> nodes;
   std::vector<int64_t> lines;
   std::vector<float> values;
-  int64_t comments = 0;
+  SkippedLines skipped;
   IdSpellings spellings;
 };
 
@@ -64,7 +64,7 @@ class NodeRows {
   std::string shortage(int64_t rows) const;
 
   /// "FILE: separated by …", for a summary.
-  std::string note(int64_t comments) const;
+  std::string note(const SkippedLines& skipped) const;
 
  private:
   std::vector<int64_t> features_like(const LikeFile& like, const NodeColumnNames& chosen,
@@ -106,7 +106,7 @@ void NodeRows::read_block(const TextBlock& block, int64_t width, RowBlock& part,
       source_.fail(line, "{} fields, expected {} as in the first line", count, head_.columns());
     part.lines.push_back(line);
   }
-  part.comments = cursor.comments();
+  part.skipped = cursor.skipped();
 }
 
 template <class Parse, class Take, class Finish>

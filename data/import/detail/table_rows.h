@@ -18,7 +18,7 @@ struct RowFields {
   std::vector<std::string_view> fields;  ///< [rows, columns]
   std::vector<int64_t> lines;
   std::vector<std::unique_ptr<std::string>> copies;  ///< of quoted fields
-  int64_t comments = 0;
+  SkippedLines skipped;
 };
 
 /// A table whose columns are found by names, or by numbers where there is no header.
@@ -50,6 +50,7 @@ class TableRows {
   /// Passes over the table, reading these columns in parallel; take() gets the blocks in order. Throws
   /// DataError for a row with another number of fields. Returns the number of rows.
   int64_t read(const std::vector<int64_t>& columns, const std::function<void(const RowFields&)>& take);
+  const SkippedLines& skipped() const { return skipped_; }  ///< after read()
   /// "FILE: separated by …", after read().
   std::string note() const;
 
@@ -60,7 +61,7 @@ class TableRows {
   TextFormat text_;
   TextSource source_;
   TableHead head_;
-  int64_t comments_ = 0;
+  SkippedLines skipped_;
 };
 
 /// int64 [items], as ItemTable::times: integers, or dates (time_in()) as microseconds since 1970-01-01 UTC.
