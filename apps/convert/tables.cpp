@@ -352,16 +352,69 @@ Format tables_format(std::shared_ptr<const SplitOptions> splits) {
   return format;
 }
 
+namespace {
+
+/// Whose labels and splits a graph of one type has.
+enum class LabelledItems : uint8_t { nodes, edges };
+constexpr auto names_of(LabelledItems) { return std::array{"nodes", "edges"}; }
+
+/// "labels and a split"; or nothing.
+std::string answers_in(const ItemTable& items) {
+  const std::string splits = items.splits.empty() ? "" : items.splits.size() == 1 ? "a split" : "splits";
+  return items.y ? "labels" + (splits.empty() ? "" : " and " + splits) : splits;
+}
+
+/// The graph of one type of edges. Notes what of labels and splits it cannot hold.
+Dataset graph_of_type(TypedDataset data, const EdgeType& type, LabelledItems labelled, Words& notes) {
+  ItemTable& nodes = data.nodes.at(type.src);
+  const ItemTable& edges = data.edges.at(type);
+  const bool possible = edges.y && edges.task != Task::node_multilabel;
+  const std::string of_nodes = answers_in(nodes), of_edges = answers_in(edges);
+  const bool takes_edges = possible && (labelled == LabelledItems::edges || nodes.task == Task::none);
+  if (labelled == LabelledItems::edges && !possible)
+    data_fail("--labels edges: edges {} have {}, expected one label, class or number, of each", text_of(type),
+              edges.y ? "several labels" : "no labels");
+  if (takes_edges && !of_nodes.empty()) {
+    notes.push_back(fmt::format("{} of nodes \"{}\" left out, as those of edges {} are taken{}", of_nodes,
+                                excerpt(type.src), text_of(type),
+                                nodes.y ? " (--labels nodes takes them instead)" : ""));
+    nodes.task = Task::none;
+    nodes.y = {};
+    nodes.classes = nodes.unlabelled = 0;
+    nodes.class_names.clear();
+    nodes.splits.clear();
+    nodes.train = nodes.val = nodes.test = {};
+  }
+  if (!takes_edges && !of_edges.empty())
+    notes.push_back(fmt::format("{} of edges {} left out, {}{}", of_edges, text_of(type),
+                                nodes.task != Task::none
+                                    ? fmt::format("as nodes \"{}\" have labels", excerpt(type.src))
+                                : edges.y ? "as a graph has no edges of several labels"
+                                          : "as they have no labels",
+                                possible ? " (--labels edges takes them instead)" : ""));
+  return data.homogeneous(type);
+}
+
+}  // namespace
+
 Format typed_format() {
-  auto edges = std::make_shared<std::string>();
+  struct Arguments {
+    std::string edges;
+    LabelledItems labels = LabelledItems::nodes;
+  };
+  auto arguments = std::make_shared<Arguments>();
   Format format{"typed",
                 "a dataset of several types: the graph of one type of edges between nodes of one type",
-                {{"edges", edges.get(), "TYPE", "type of edges: a name, or SOURCE:NAME:TARGET"}},
+                {{"edges", &arguments->edges, "TYPE", "type of edges: a name, or SOURCE:NAME:TARGET"},
+                 {"labels", &arguments->labels, "NAME",
+                  "whose labels and splits the graph has: nodes (if these have none, edges), or edges"}},
                 {}};
-  format.import = [edges](const std::string& input, auto&) {
-    if (edges->empty()) usage_fail("--edges: expected a type of edges");
-    const TypedDataset data = load_typed_dataset(input);
-    return data.homogeneous(data.edge_type(*edges));
+  format.import = [arguments](const std::string& input, auto& notes) {
+    if (arguments->edges.empty()) usage_fail("--edges: expected a type of edges");
+    TypedDataset data = load_typed_dataset(input);
+    const EdgeType type = data.edge_type(arguments->edges);
+    if (type.src != type.dst) return data.homogeneous(type);  // throws
+    return graph_of_type(std::move(data), type, arguments->labels, notes);
   };
   return format;
 }

@@ -396,6 +396,21 @@ def test_single_type():
                 ends = [(ids[f["edges/src"][i]], ids[f["edges/dst"][i]]) for part in PARTS for i in f["splits/" + part][:]]
                 assert ends == [("p1", "p2"), ("p2", "p3"), ("p3", "p4")], ends
         assert result_of(f"inspect {path} --json")["problems"] == []
+    # A graph has labels of nodes or of edges: what is left out is said.
+    write("m.csv", "id,group,part\np1,a,train\np2,b,val\np3,a,test\np4,b,\np5,a,\n")
+    expect(run(f"convert tables both.h5 --nodes person=m.csv --label person=group --split-column person=part {words}"), "1 type of nodes")
+    left = "labels and a split of %s left out, as %s"
+    expect(run("convert typed both.h5 n.h5 --edges trusts"), "\n" + left % ("edges person:trusts:person", 'nodes "person" have labels (--labels edges '
+           "takes them instead)\n"))
+    holds("n.h5", {"@task": "node_class", "nodes/class_names": ["a", "b"], "splits/train": [0]})
+    expect(run("convert typed both.h5 e.h5 --edges trusts --labels edges"), "\n" + left % ('nodes "person"', "those of edges person:trusts:person are "
+           "taken (--labels nodes takes them instead)\n"))
+    holds("e.h5", {"@task": "edge_class", "edges/class_names": ["bad", "good"], "splits/train": [0]})
+    with h5py.File("e.h5") as f:
+        assert "nodes/y" not in f and "class_names" not in f["nodes"]
+    assert result_of("inspect e.h5 --json")["problems"] == []
+    assert "left out" not in run("convert typed l.h5 two.h5 --edges trusts") + run("convert typed l.h5 two.h5 --edges trusts --labels edges")
+    expect(run("convert typed l.h5 x.h5 --edges knows --labels edges", status=1), "--labels edges: edges person:knows:person have no labels")
     # How tables are written, and what is no choice.
     write("s.csv", "from|to|w\na|b|1,5\n")
     run("convert tables s.h5 --edges s.csv --separator | --decimal comma --weight w")
