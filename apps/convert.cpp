@@ -133,7 +133,9 @@ void convert(int argc, char** argv) {
   std::string& name = std::visit([](auto& any) -> std::string& { return any.name; }, data);
   if (!o.name.empty()) name = o.name;
   if (name.empty()) name = name_of_input(o.input.empty() ? o.out : o.input);
-  if (random && !format.draws_splits) notes = draw_splits(*random, o.input, std::get<Dataset>(data));
+  if (random && !format.draws_splits)
+    for (std::string& note : draw_splits(*random, o.input, std::get<Dataset>(data)))
+      notes.push_back(std::move(note));
   const double read_s = seconds_since(start);
   const auto written = std::chrono::steady_clock::now();
   std::visit([&](auto& any) { save(any, o.out, static_cast<int>(o.gzip)); }, data);

@@ -15,7 +15,7 @@ Format tu_format() {
         "use node attributes as features, before the node labels"},
        {"edge-attributes", &arguments->edge_attributes, "", "use edge attributes, before the edge labels"},
        {"keep-edges", &arguments->keep_edges, "", "keep self-loops and parallel edges"}},
-      [arguments](const std::string& input, auto&) { return import_tu(input, *arguments); }};
+      [arguments](const std::string& input, auto& notes) { return import_tu(input, *arguments, &notes); }};
 }
 
 }  // namespace adj::apps

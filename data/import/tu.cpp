@@ -56,6 +56,23 @@ class TuColumns {
   }
 
   int64_t width() const { return width_; }
+  /// "attribute" of one column of values, else "attribute_1", …; "label=3" of the label 3, with several
+  /// columns of labels "label_1=3". None for more columns than anyone names.
+  std::vector<std::string> names() const {
+    if (width_ > kMostNames) return {};
+    const auto numbered = [](std::string_view noun, int64_t k, int64_t count) {
+      return count == 1 ? std::string(noun) : fmt::format("{}_{}", noun, k + 1);
+    };
+    std::vector<std::string> names;
+    for (int64_t k = 0; k < values_width(); ++k) names.push_back(numbered("attribute", k, values_width()));
+    for (size_t l = 0; l < label_columns_.size(); ++l) {
+      const std::string noun = numbered("label", static_cast<int64_t>(l), std::ssize(label_columns_));
+      const int64_t end = l + 1 < label_columns_.size() ? label_columns_[l + 1] : width_;
+      for (int64_t k = 0; k < end - label_columns_[l]; ++k)
+        names.push_back(fmt::format("{}={}", noun, least_[l] + k));
+    }
+    return names;
+  }
   /// float32 [rows, width()]. Throws DataError if too large for a dense matrix.
   Tensor dense() const {
     if (width_ - values_width() > kMostDenseIds)
@@ -69,7 +86,7 @@ class TuColumns {
   }
 
  private:
-  static constexpr int64_t kMostDenseIds = 1024;
+  static constexpr int64_t kMostDenseIds = 1024, kMostNames = 1 << 20;
 
   SparseMatrix sparse(const Tensor& order) const {
     const int64_t a_row = values_width() + std::ssize(label_columns_);
@@ -140,9 +157,10 @@ std::string find_prefix(const std::string& folder) {
 
 class TuReader {
  public:
-  TuReader(std::string prefix, const TuOptions& options)
+  TuReader(std::string prefix, const TuOptions& options, std::vector<std::string>& notes)
       : prefix_(std::move(prefix)),
         options_(options),
+        notes_(notes),
         reading_({path("A"), path("graph_indicator"), path("graph_labels"), path("graph_attributes"),
                   path("node_labels"), path("node_attributes"), path("edge_labels"),
                   path("edge_attributes")}) {}
@@ -153,7 +171,10 @@ class TuReader {
     read_labels();
     read_edges();
     const TuColumns columns = read_columns("node", nodes_, options_.node_attributes);
-    if (columns.width() > 0) data_.x = columns.features(order_);
+    if (columns.width() > 0) {
+      data_.x = columns.features(order_);
+      data_.feature_names = columns.names();
+    }
     data_.use_first_split();
     return std::move(data_);
   }
@@ -220,6 +241,12 @@ class TuReader {
     if (has("graph_attributes")) {
       data_.graph_y = read<float>("graph_attributes", {}, graphs_, "graphs");
       data_.task = Task::graph_regression;
+      if (has("graph_labels"))
+        notes_.push_back(
+            fmt::format("{}: targets of the graphs, so that the classes in {} are left out (in a folder "
+                        "without the former "
+                        "they are the labels)",
+                        excerpt(path("graph_attributes")), excerpt(path("graph_labels"))));
       return;
     }
     if (!has("graph_labels"))
@@ -235,6 +262,8 @@ class TuReader {
           std::lower_bound(values.begin(), values.end(), labels.data<int64_t>()[g]) - values.begin());
     data_.classes = std::ssize(values);
     data_.task = Task::graph_class;
+    if (values.front() == 0 && values.back() == data_.classes - 1) return;
+    for (const int64_t value : values) data_.class_names.push_back(std::to_string(value));
   }
 
   void read_edges() {
@@ -255,10 +284,27 @@ class TuReader {
     }
     const TuColumns columns = read_columns("edge", edges, options_.edge_attributes);
     EdgeAttributes attributes;
-    if (columns.width() > 0) attributes.emplace("attr", columns.dense());
+    if (columns.width() > 0) {
+      attributes.emplace("attr", columns.dense());
+      data_.attr_names = columns.names();
+    }
     data_.graph = Graph::from_coo(nodes_, src, dst, {}, attributes);
-    if (!options_.keep_edges) data_.graph = coalesce(remove_self_loops(data_.graph));
+    if (!options_.keep_edges) simplify(columns.width() > 0);
     data_.undirected = data_.graph.is_symmetric();
+  }
+
+  /// Without self-loops and parallel edges, with a note on them.
+  void simplify(bool attributed) {
+    const Graph simple = remove_self_loops(data_.graph);
+    const int64_t loops = data_.graph.num_edges() - simple.num_edges();
+    data_.graph = coalesce(simple);
+    const int64_t merged = simple.num_edges() - data_.graph.num_edges();
+    if (loops + merged > 0)
+      notes_.push_back(
+          fmt::format("{}: {} self-loop{} removed, {} edge{} merged with equal ones{} (--keep-edges keeps "
+                      "them)",
+                      excerpt(path("A")), loops, loops == 1 ? "" : "s", merged, merged == 1 ? "" : "s",
+                      merged > 0 && attributed ? ", adding their attributes" : ""));
   }
 
   int32_t place_of(int32_t node) const { return place_ ? place_.data<int32_t>()[node] : node; }
@@ -280,6 +326,7 @@ class TuReader {
 
   std::string prefix_;
   const TuOptions& options_;
+  std::vector<std::string>& notes_;
   ReadProgress reading_;
   int64_t nodes_ = 0, graphs_ = 0;
   Tensor graph_of_;       // int32 [N, 1], from 1, in file order
@@ -289,8 +336,9 @@ class TuReader {
 
 }  // namespace
 
-Dataset import_tu(const std::string& folder, const TuOptions& options) {
-  return TuReader(find_prefix(folder), options).read();
+Dataset import_tu(const std::string& folder, const TuOptions& options, std::vector<std::string>* notes) {
+  std::vector<std::string> unheard;
+  return TuReader(find_prefix(folder), options, notes != nullptr ? *notes : unheard).read();
 }
 
 }  // namespace adj

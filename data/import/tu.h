@@ -3,6 +3,7 @@
 #include <adjoint/data/dataset.h>
 
 #include <string>
+#include <vector>
 
 namespace adj {
 
@@ -18,11 +19,14 @@ struct TuOptions {
 ///
 /// - A.txt: an edge: source, target.
 /// - graph_indicator.txt: the graph of a node.
-/// - graph_labels.txt: the class of a graph; the distinct values, ascending, become 0 … C - 1.
+/// - graph_labels.txt: the class of a graph; the distinct values, ascending, become 0 … C - 1, and are kept
+/// as
+///   names unless they are these.
 /// - graph_attributes.txt: targets of a graph, instead of a class.
 /// - node_labels.txt, edge_labels.txt: integers in one or several columns, each one-hot encoded from its
-///   minimum to its maximum.
-/// - node_attributes.txt, edge_attributes.txt: numbers.
+///   minimum to its maximum, in columns called label=3 (of several columns label_1=3).
+/// - node_attributes.txt, edge_attributes.txt: numbers, in columns called attribute_1, … (a single one
+/// attribute).
 ///
 /// The first two and one of the next two are required. Self-loops are removed and parallel edges merged,
 /// adding their attributes. Nodes that are not grouped by graph are sorted by graph (stable);
@@ -32,6 +36,9 @@ struct TuOptions {
 /// empty, or whose length does not match the others, a row of another width, values that are not numbers or
 /// not finite, a node or graph out of range, a graph without nodes, an edge between graphs, too many label
 /// columns.
-Dataset import_tu(const std::string& folder, const TuOptions& options = {});
+///
+/// `notes`: lines on a file of classes beside targets, and on edges that were removed or merged.
+Dataset import_tu(const std::string& folder, const TuOptions& options = {},
+                  std::vector<std::string>* notes = nullptr);
 
 }  // namespace adj

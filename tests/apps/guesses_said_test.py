@@ -1,5 +1,7 @@
 """What importers decide about ids, labels and columns of small tables: the graphs, and the notes that say so."""
 
+import os
+
 from programs import expect, h5py, packed, read, refused, run, texts, write
 
 
@@ -218,5 +220,68 @@ def test_headers():
     expect(run("split g.h5 --table part.csv --by-column part"), again + "; split by")
 
 
-for test in (test_spellings, test_spellings_between_tables, test_first_column, test_copies_of_labels, test_triples, test_signs, test_several_labels, test_headers):
+def write_tu(name, atoms, labels, **more):
+    """Rings of three atoms; a graph's class is that of its first atom."""
+    os.makedirs(name, exist_ok=True)
+    rings = len(atoms) // 3
+    ring = [(3 * g + a, 3 * g + b) for g in range(rings) for k in range(3) for a, b in [(k + 1, (k + 1) % 3 + 1)]]
+    files = {"A": [f"{a}, {b}" for a, b in ring + [(b, a) for a, b in ring]], "graph_indicator": [i // 3 + 1 for i in range(len(atoms))],
+             "node_labels": atoms, "graph_labels": labels, **more}
+    for part, rows in files.items():
+        write(f"{name}/{name}_{part}.txt", "".join(f"{row}\n" for row in rows))
+
+
+def test_tu():
+    """Labels of TU folders are names of classes and columns, by which models find them; what is left out is said."""
+    kinds = [3, 7, 9] * 20
+    order = kinds[5:] + kinds[:5]
+    for name, atoms in (("OLD", kinds), ("NEW", order)):
+        write_tu(name, [a for kind in atoms for a in (kind, 3, 9)], [(kind - 8) // 2 for kind in atoms])
+        assert "merged" not in run(f"convert tu {name} {name}.h5 --split 60,20,20")
+    for name in ("OLD", "NEW"):
+        with h5py.File(f"{name}.h5") as f:
+            assert texts(f, "nodes/x_names") == [f"label={k}" for k in range(3, 10)]
+            assert (texts(f, "graphs/class_names"), f["graphs/y"][:3].tolist()) == (["-3", "-1", "0"], {"OLD": [0, 1, 2], "NEW": [2, 0, 1]}[name])
+    run("train_graph_gin OLD.h5 --epochs 30 --quiet --checkpoint m.ckpt")
+    run("predict NEW.h5 --checkpoint m.ckpt --out p.csv")
+    assert {row.split(",")[1] for row in read("p.csv").splitlines()[1:]} == {"-3", "-1", "0"}
+    # Other labels, as many columns.
+    write_tu("OTHER", [5, 9, 11] * 3, [0, 1, 0])
+    run("convert tu OTHER other.h5")
+    expect(run("predict other.h5 --checkpoint m.ckpt --out p.csv", status=1), "no column 'label=3', 'label=4', but 'label=10', 'label=11'")
+    with h5py.File("other.h5") as f:
+        assert "graphs/class_names" not in f  # numbers from 0 say as much
+    write_tu("BOTH", [1, 2, 2], ["1"], A=["1, 2", "2, 1", "1, 2", "3, 3"], graph_attributes=["1.5"], node_attributes=["0, 1"] * 3,
+             edge_labels=[0, 0, 1, 1])
+    text = run("convert tu BOTH b.h5 --node-attributes")
+    expect(text, "BOTH_graph_attributes.txt: targets of the graphs, so that the classes in BOTH/BOTH_graph_labels.txt are left out",
+           "BOTH_A.txt: 1 self-loop removed, 1 edge merged with equal ones, adding their attributes (--keep-edges keeps them)\n")
+    with h5py.File("b.h5") as f:
+        assert texts(f, "nodes/x_names") == ["attribute_1", "attribute_2", "label=1", "label=2"]
+        assert texts(f, "edges/attr_names") == ["label=0", "label=1"]
+    write_tu("MANY", [1, 2, 2] * 10, [1, 2] * 5, A=["1, 2", "2, 2"])
+    expect(run("convert tu MANY m.h5 --split 60,20,20"), "1 self-loop removed, 0 edges merged", "split by seed 0")
+
+
+def test_positions():
+    """Columns without names are said to be matched by position, on either side and on both."""
+    write("ring.csv", "src,dst\n" + "".join(f"{k},{(k + 1) % 20}\n" for k in range(20)))
+    write("x.csv", "id,a,b,label\n" + "".join(f"{k},{k},{k % 7},{k % 2}\n" for k in range(20)))
+    run("convert edges ring.csv named.h5 --features x.csv --split 60,20,20")
+    write("x.csv", "".join(f"{k},{k},{k % 7}\n" for k in range(20)))
+    write("y.csv", "".join(f"{k},{k % 2}\n" for k in range(20)))
+    run("convert edges ring.csv bare.h5 --features x.csv --labels y.csv --split 60,20,20")
+    for name in ("named", "bare"):
+        run(f"train_sage {name}.h5 --epochs 1 --quiet --checkpoint {name}.ckpt")
+    said = "features: matched by position, as "
+    for data, model, note in (("named", "named", None), ("bare", "named", "bare.h5 has no names of columns"),
+                              ("named", "bare", "train_sage, epoch 1 has no names of columns"),
+                              ("bare", "bare", "neither bare.h5 nor train_sage, epoch 1 has names of columns")):
+        text = run(f"predict {data}.h5 --checkpoint {model}.ckpt --out p.csv")
+        assert (said in text) == bool(note), text
+        expect(text, said + note if note else "")
+
+
+for test in (test_spellings, test_spellings_between_tables, test_first_column, test_copies_of_labels, test_triples, test_signs, test_several_labels, test_headers,
+             test_tu, test_positions):
     test()

@@ -180,7 +180,7 @@ with h5py.File("eo.h5") as f, h5py.File("allo.h5") as g, h5py.File("gcn.h5") as 
     d = a.sum(1) ** -0.5
     np.testing.assert_allclose(d[:, None] * a * d @ e @ w + b, logits, rtol=1e-4, atol=1e-5)
 run("train_gcn d.h5 --epochs 2 --layers 1 --quiet --checkpoint one.h5")
-refused("predict d.h5 --checkpoint one.h5 --embeddings z.csv", says="no hidden layer", status=2)
+refused("predict d.h5 --checkpoint one.h5 --embeddings z.csv --quiet", says="no hidden layer", status=2)
 
 # Every other trainer of nodes gives embeddings of its hidden width.
 for program in ("train_sage", "train_gat", "train_gin", "train_transformer", "train_agnn", "train_qgnn"):
