@@ -3,6 +3,7 @@
 #include <adjoint/data/detail/item_paths.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/hdf5_file.h>
+#include <adjoint/graph/detail/listed_edges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -92,16 +93,19 @@ void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
   file.attribute("", "task", std::string(name_of(dataset.task)));
   file.attribute("", "undirected", int64_t{dataset.undirected});
 
-  const EdgeIndex edges = dataset.graph.edge_index();
-  file.write("edges/src", edges.src);
-  file.write("edges/dst", edges.dst);
-  if (dataset.graph.edge_weight()) file.write("edges/weight", dataset.graph.edge_weight());
-  for (const auto& [name, attribute] : dataset.graph.edge_attributes())
-    file.write("edges/" + name, attribute);
+  // As in their list, whose rows users know: predictions have its order.
+  const detail::ListedEdges edges = detail::listed_edges(dataset.graph);
+  file.write("edges/src", edges.ends.src);
+  file.write("edges/dst", edges.ends.dst);
+  if (edges.weight) file.write("edges/weight", edges.weight);
+  for (const auto& [name, attribute] : edges.attributes) file.write("edges/" + name, attribute);
 
   write_column_names(file, "edges/attr", dataset.attr_names, dataset.attr_encoder);
-  detail::write_items(file, dataset);
-  if (dataset.edge_y) file.write("edges/y", dataset.edge_y);
+  ItemTable items = dataset;
+  items.splits = listed_splits(dataset, dataset.splits);
+  detail::write_items(file, items);
+  if (dataset.edge_y)
+    file.write("edges/y", edges.number ? detail::gather_edges(dataset.edge_y, edges.number) : dataset.edge_y);
   if (dataset.part) file.write("nodes/part", dataset.part);
   if (dataset.order) file.write("nodes/order", dataset.order);
   if (dataset.graph_offsets) file.write("graphs/offsets", dataset.graph_offsets);

@@ -135,7 +135,8 @@ Graph draw_edges(const CitationOptions& o, const std::vector<int32_t>& classes) 
     src.insert(src.end(), {static_cast<int32_t>(a), static_cast<int32_t>(b)});
     dst.insert(dst.end(), {static_cast<int32_t>(b), static_cast<int32_t>(a)});
   }
-  return Graph::from_coo(o.nodes, Tensor::from(src), Tensor::from(dst));
+  // Without input_order, which a file would keep.
+  return Graph(Graph::from_coo(o.nodes, Tensor::from(src), Tensor::from(dst)).relation());
 }
 
 /// Words by decreasing frequency: another shuffle of the vocabulary for each class.

@@ -1,7 +1,7 @@
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/reordered.h>
+#include <adjoint/graph/detail/listed_edges.h>
 #include <adjoint/graph/order/orders.h>
-#include <adjoint/graph/transforms.h>
 
 namespace adj {
 
@@ -55,9 +55,12 @@ Dataset reordered(const Dataset& data, const Tensor& order) {
   const Tensor position = inverse_order(nodes);
   if (data.graph_offsets) check_graphs_stay(nodes, data.graph_offsets);
   Dataset result = data;
-  const Transformed graph = permuted(data.graph, nodes);
-  result.graph = graph;
-  if (data.edge_y) result.edge_y = gather_edges(data.edge_y, graph.edge_map);
+  const detail::ListedEdges edges = detail::listed_edges(data.graph);
+  result.graph = Graph::from_coo(data.num_nodes(), gather_edges(position, edges.ends.src),
+                                 gather_edges(position, edges.ends.dst), edges.weight, edges.attributes);
+  const Tensor before = gathered(edges.number, result.graph.input_order());
+  const Tensor& edge_before = before ? before : result.graph.input_order();  // by edge number
+  if (data.edge_y) result.edge_y = gather_edges(data.edge_y, edge_before);
   result.x = gathered(data.x, nodes, position);
   result.y = gathered(data.y, nodes);
   result.part = gathered(data.part, nodes);
@@ -71,7 +74,7 @@ Dataset reordered(const Dataset& data, const Tensor& order) {
   result.order = data.order ? gather_edges(data.order, nodes) : nodes;
   if (is_identity(result.order)) result.order = {};
   if (is_of_graphs(data.task)) return result;
-  const Tensor& number = is_of_edges(data.task) ? graph.merged_into : position;
+  const Tensor number = is_of_edges(data.task) ? inverse_order(edge_before) : position;
   const auto renumber = [&](auto& split) {
     for (Tensor* part : {&split.train, &split.val, &split.test})
       if (*part) *part = gather_edges(number, *part);

@@ -1,9 +1,11 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/dataset_splits.h>
 #include <adjoint/data/detail/dataset_reader.h>
 #include <adjoint/data/detail/item_paths.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/data/typed_dataset.h>
+#include <adjoint/graph/detail/listed_edges.h>
 
 #include <algorithm>
 #include <functional>
@@ -188,8 +190,7 @@ class TypedReader {
 TypedDataset single_type(Dataset data) {
   ADJ_CHECK(!data.graph_offsets, "{}: a file of many graphs, expected one", data.name);
   const EdgeType type{"node", "edge", "node"};
-  const EdgeIndex index = data.graph.edge_index();
-  EdgeAttributes attributes = data.graph.edge_attributes();
+  auto [number, ends, weight, attributes] = detail::listed_edges(data.graph);
   ItemTable items;
   if (const auto times = attributes.find("time"); times != attributes.end()) {
     items.times = times->second;
@@ -200,22 +201,24 @@ TypedDataset single_type(Dataset data) {
     items.task = data.task == Task::edge_class ? Task::node_class : Task::node_regression;
     items.classes = std::exchange(data.classes, 0);
     items.class_names = std::exchange(data.class_names, {});
-    items.y = data.edge_y;
+    items.y = data.edge_y && number ? detail::gather_edges(data.edge_y, number) : data.edge_y;
     items.unlabelled = std::exchange(data.unlabelled, 0);
-    items.splits = std::exchange(data.splits, {});
-    items.train = std::exchange(data.train, {});
-    items.val = std::exchange(data.val, {});
-    items.test = std::exchange(data.test, {});
+    items.splits = listed_splits(data, std::exchange(data.splits, {}));
+    const Split first = items.splits.empty() ? Split() : items.splits[0];
+    items.train = items.splits.empty() ? data.train : first.train;
+    items.val = items.splits.empty() ? data.val : first.val;
+    items.test = items.splits.empty() ? data.test : first.test;
+    data.train = data.val = data.test = {};
     data.task = Task::none;
   }
   items.feature_names = data.attr_names;
   items.encoder = data.attr_encoder;
-  if (data.graph.edge_weight()) attributes.emplace("weight", data.graph.edge_weight());
+  if (weight) attributes.emplace("weight", weight);
   TypedDataset typed;
   typed.name = data.name;
   typed.graph = HeteroGraph(
       {{type.src, data.num_nodes()}},
-      {{type, {Relation::from_coo(data.num_nodes(), data.num_nodes(), index.src, index.dst), attributes}}});
+      {{type, {Relation::from_coo(data.num_nodes(), data.num_nodes(), ends.src, ends.dst), attributes}}});
   typed.nodes.emplace(type.src, std::move(static_cast<ItemTable&>(data)));
   typed.edges.emplace(type, std::move(items));
   return typed;

@@ -1,5 +1,6 @@
 #include <adjoint/core/detail/carrier.h>
 #include <adjoint/graph/detail/index.h>
+#include <adjoint/graph/detail/listed_edges.h>
 #include <adjoint/graph/graph.h>
 #include <adjoint/graph/ranks/rank_edges.h>
 #include <adjoint/graph/self_loops.h>
@@ -220,6 +221,16 @@ Graph Graph::from_coo(int64_t num_nodes, const Tensor& src, const Tensor& dst, c
   if (!attributes.empty())
     graph.attributes_ = std::make_shared<const EdgeAttributes>(detail::gather_attributes(attributes, order));
   return graph;
+}
+
+detail::ListedEdges detail::listed_edges(const Graph& graph) {
+  ListedEdges listed{{}, graph.edge_index(), graph.edge_weight(), graph.edge_attributes()};
+  if (!graph.input_order()) return listed;
+  listed.number = kernels::inverse_of(graph.input_order(), graph.num_edges());
+  for (Tensor* values : {&listed.ends.src, &listed.ends.dst, &listed.weight})
+    if (*values) *values = gather_edges(*values, listed.number);
+  listed.attributes = gather_attributes(listed.attributes, listed.number);
+  return listed;
 }
 
 int64_t Graph::num_nodes() const { return impl_ ? impl_->relation.num_dst() : 0; }

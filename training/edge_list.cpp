@@ -1,8 +1,8 @@
 #include <adjoint/core/explain.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/random.h>
+#include <adjoint/graph/detail/listed_edges.h>
 #include <adjoint/kernels/compute_context.h>
-#include <adjoint/kernels/index/select.h>
 #include <adjoint/kernels/plan/aggregation_cost.h>
 #include <adjoint/training/edge_list.h>
 #include <adjoint/training/objective.h>
@@ -15,19 +15,12 @@
 namespace adj::training {
 
 EdgeList::EdgeList(const Graph& graph, const models::NodeModel& model, DType features)
-    : nodes_(graph.num_nodes()),
-      weight_(graph.edge_weight()),
-      attributes_(graph.edge_attributes()),
-      widths_(model.summed_widths()) {
-  const EdgeIndex edges = graph.edge_index();
-  src_ = edges.src;
-  dst_ = edges.dst;
-  if (graph.input_order()) {
-    const Tensor place = kernels::inverse_of(graph.input_order(), src_.numel());
-    for (Tensor* of_edges : {&src_, &dst_, &weight_})
-      if (*of_edges) *of_edges = detail::gather_edges(*of_edges, place);
-    attributes_ = detail::gather_attributes(attributes_, place);
-  }
+    : nodes_(graph.num_nodes()), widths_(model.summed_widths()) {
+  const detail::ListedEdges edges = detail::listed_edges(graph);
+  src_ = edges.ends.src;
+  dst_ = edges.ends.dst;
+  weight_ = edges.weight;
+  attributes_ = edges.attributes;
   scatters_ = !widths_.empty() && relation().scatters(features);
 }
 

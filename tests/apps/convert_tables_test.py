@@ -332,8 +332,8 @@ def test_single_type():
     found = datasets_in("g.h5")
     with h5py.File("g.h5") as f:
         place = {name: i for i, name in enumerate(names(f, "nodes/name"))}
-    edges = sorted(zip(found["edges/src"], found["edges/dst"], found["edges/attr"].ravel(), found["edges/time"]))
-    assert edges == sorted((place["p%d" % s], place["p%d" % d], k, k) for k, (s, d) in enumerate(zip(src, dst)))
+    edges = list(zip(found["edges/src"], found["edges/dst"], found["edges/attr"].ravel(), found["edges/time"]))
+    assert edges == [(place["p%d" % s], place["p%d" % d], k, k) for k, (s, d) in enumerate(zip(src, dst))]
     assert sum(len(found["splits/" + part]) for part in PARTS) == n
     for model in ("train_gat", "train_sage"):
         run(f"{model} --data g.h5 --epochs 3 --quiet --checkpoint {model}.h5")
@@ -441,6 +441,59 @@ def test_splits_of_edges():
             parts = [[pairs[k] for k in edges["splits/" + part][:]] for part in PARTS]
             assert sum(map(len, parts)) == 160 and [len(set(part)) for part in parts] == [40, 20, 20]
             assert not set(parts[0]) & set(parts[1]) | set(parts[0]) & set(parts[2]) | set(parts[1]) & set(parts[2])
+
+
+def test_order_of_edges():
+    """Edges stay in the order of their table, which equal ones need to be told apart: in the file, in predictions, and
+    after the nodes were reordered. So do files that were sorted by target, as earlier ones are."""
+    rows = [("d", "a", 500, "fraud"), ("a", "d", 10, "ok"), ("c", "b", 20, "ok"), ("d", "a", 7, "ok"), ("b", "c", 480, "fraud"),
+            ("a", "b", 15, "ok"), ("c", "d", 520, "fraud"), ("b", "a", 9, "ok"), ("a", "c", 11, "ok"), ("d", "b", 490, "fraud")]
+    write("pay.csv", "src,dst,amount,label\n" + "".join("%s,%s,%d,%s\n" % row for row in rows))
+    write("acct.csv", "acct,bal\na,1\nb,2\nc,3\nd,4\n")
+    run("convert tables t.h5 --nodes acc=acct.csv --edges pay=pay.csv --label pay=label --attributes amount --split 60,20,20 --seed 2")
+    run("convert edges pay.csv e.h5 --features acct.csv --edge-label label --split 60,20,20 --seed 2")
+    run("convert tables o.h5 --nodes o=acct.csv --edges acc:pay:acc=pay.csv --label pay=label --attributes pay=amount "
+        "--nodes acc=acct.csv --label acc=none --label o=none")
+    run("convert typed o.h5 typed.h5 --edges pay")
+    run("convert typed t.h5 again.h5 --edges edge")
+    run("reorder random t.h5 moved.h5")
+    run("reorder original moved.h5 back.h5")
+
+    def listed(path):
+        with h5py.File(path) as f:
+            ids = names(f["nodes"], "name")
+            return [(ids[a], ids[b], n, f["edges/class_names"][:].tobytes()[5 * c:5 * c + 5 - 3 * c].decode()) for a, b, n, c in zip(
+                f["edges/src"][:], f["edges/dst"][:], f["edges/attr"][:].ravel(), f["edges/y"][:])]
+
+    def parts(path):
+        with h5py.File(path) as f:
+            return [f["splits/" + part][:].tolist() for part in PARTS]
+
+    for path in ("t.h5", "typed.h5", "again.h5", "moved.h5", "back.h5"):
+        assert listed(path) == rows, (path, listed(path))
+    for path in ("again.h5", "moved.h5", "back.h5"):
+        assert parts(path) == parts("t.h5")
+    run("train_edge t.h5 --metric accuracy --epochs 3 --checkpoint t.ck --quiet")
+    run("train_edge e.h5 --metric accuracy --epochs 3 --checkpoint e.ck --quiet")
+    scores = {}
+    for path, model in (("t.h5", "t.ck"), ("moved.h5", "t.ck"), ("e.h5", "e.ck")):
+        run(f"predict {path} --checkpoint {model} --out p.csv")
+        lines = [line.split(",") for line in open("p.csv").read().splitlines()[1:]]
+        assert [tuple(line[:2]) for line in lines] == [row[:2] for row in rows], (path, lines)
+        scores[path] = np.array([line[-1] for line in lines], float)
+    assert abs(scores["t.h5"] - scores["moved.h5"]).max() < 1e-5 and scores["t.h5"][0] != scores["t.h5"][3]
+    # An earlier file: the same contents, so that a training resumes.
+    with h5py.File("t.h5") as f, h5py.File("old.h5", "w") as g:
+        order = np.lexsort((f["edges/src"][:], f["edges/dst"][:]))
+        g.attrs.update(f.attrs)
+        for name in ("nodes", "splits"):
+            f.copy(name, g)
+        for name in f["edges"]:
+            g["edges/" + name] = f["edges/" + name][:][order] if len(f["edges/" + name]) == len(rows) and name != "class_names" else f["edges/" + name][:]
+        for part in PARTS:
+            del g["splits/" + part]
+            g["splits/" + part] = np.argsort(order)[f["splits/" + part][:]]
+    run("train_edge old.h5 --metric accuracy --epochs 5 --resume t.ck --quiet")
 
 
 def test_repeats():
@@ -673,5 +726,5 @@ def test_h5py_files():
 
 
 for test in (test_types, test_description, test_times, test_columns, test_open_ids, test_guesses, test_kinds, test_columns_of_types, test_single_type,
-             test_splits_of_edges, test_repeats, test_coalesce, test_lists_of_neighbors, test_texts_of_each_table, test_many_graphs, test_h5py_files):
+             test_splits_of_edges, test_order_of_edges, test_repeats, test_coalesce, test_lists_of_neighbors, test_texts_of_each_table, test_many_graphs, test_h5py_files):
     test()

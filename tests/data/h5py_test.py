@@ -61,7 +61,7 @@ class Files(Case):
             self.assertEqual(f.attrs["name"], "tiny")
             self.assertEqual(f.attrs["task"], "node_class")
             self.assertEqual([int(f.attrs[k]) for k in ("version", "num_nodes", "num_classes", "undirected")], [1, 4, 2, 0])
-            self.holds(f, {"edges/dst": [0, 0, 0, 1, 2], "edges/src": [1, 3, 3, 2, 0], "edges/weight": [1, 4, 5, 2, 3],
+            self.holds(f, {"edges/dst": [0, 1, 2, 0, 0], "edges/src": [1, 2, 0, 3, 3], "edges/weight": [1, 2, 3, 4, 5],
                            "nodes/x": np.arange(12).reshape(4, 3), "nodes/y": [0, 1, 1, 0], "splits/train": [0, 1]})
             types = {path: f[path].dtype for path in ("edges/src", "edges/dst", "nodes/x", "nodes/y", "splits/test")}
             self.assertEqual(types, {"edges/src": "int32", "edges/dst": "int32", "nodes/x": "float32",

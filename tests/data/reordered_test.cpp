@@ -1,5 +1,6 @@
 #include "dataset_parts.h"
 #include "schema.h"
+#include <adjoint/data/typed_dataset.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -110,6 +111,42 @@ TEST_CASE("the original order has the same bits after any number of reorderings,
       check_same(loaded, twice);
       check_same(original_order(loaded), saved_and_loaded(data));
     }
+}
+
+TEST_CASE("edges are written in the order of their list, also after the nodes are reordered") {
+  Dataset data;
+  const I src{3, 0, 3, 1}, dst{0, 3, 0, 2}, labels{1, 0, 0, 1};
+  const std::vector<float> attr{5, 1, 7, 4};
+  data.graph =
+      Graph::from_coo(4, Tensor::from(src), Tensor::from(dst), {}, {{"attr", Tensor::from(attr, {4, 1})}});
+  data.task = Task::edge_class;
+  data.classes = 2;
+  const I number = inverse_order(data.graph.input_order()).to_vector<int32_t>();
+  I y(4);
+  for (size_t k = 0; k < 4; ++k) y[static_cast<size_t>(number[k])] = labels[k];
+  data.edge_y = Tensor::from(y);
+  data.splits = {{Tensor::from(I{number[2]}), Tensor::from(I{number[0]}), Tensor::from(I{number[3]})}};
+  data.use_first_split();
+  const I order{2, 0, 3, 1}, place = inverse_order(Tensor::from(order)).to_vector<int32_t>();
+  for (const bool moved : {false, true}) {
+    const TemporaryDirectory folder;
+    const std::string path = folder.file("edges.h5");
+    save_dataset(moved ? reordered(data, Tensor::from(order)) : data, path);
+    const TypedDataset file = load_typed_dataset(path);  // in the order of the file
+    const EdgeIndex edges = file.graph.relation("edge").edge_index();
+    const ItemTable& items = file.edges.begin()->second;
+    const auto ends = [&](I nodes) {
+      for (int32_t& node : nodes) node = moved ? place[static_cast<size_t>(node)] : node;
+      return nodes;
+    };
+    CHECK(edges.src.to_vector<int32_t>() == ends(src));
+    CHECK(edges.dst.to_vector<int32_t>() == ends(dst));
+    CHECK(items.x.to_dense().to_vector<float>() == attr);
+    CHECK(items.y.to_vector<int32_t>() == labels);
+    CHECK(items.splits[0].train.to_vector<int32_t>() == I{2});
+    CHECK(items.splits[0].val.to_vector<int32_t>() == I{0});
+    CHECK(items.splits[0].test.to_vector<int32_t>() == I{3});
+  }
 }
 
 TEST_CASE("fingerprints differ by order and partition, and match after the order is restored") {

@@ -194,7 +194,9 @@ TEST_CASE("labels of edges stay with their edges, as a graph and as one type") {
   const ItemTable& items = read.edges.at({"node", "edge", "node"});
   CHECK(read.nodes.at("node").task == Task::none);
   CHECK(items.task == Task::node_class);
-  CHECK(items.y.to_vector<int32_t>() == Ints{0, 1});
+  // As in the list, not by edge number.
+  CHECK(items.y.to_vector<int32_t>() == Ints{1, 0});
+  CHECK(read.graph.relation("edge").edge_index().dst.to_vector<int32_t>() == Ints{2, 0});
   save_typed_dataset(read, folder.file("typed.h5"));
   CHECK(check_typed_dataset(folder.file("typed.h5")).problems.empty());
 }
