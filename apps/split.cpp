@@ -37,6 +37,7 @@ void check_table(Options& o) {
   if (!o.by_table() && o.text.any())
     usage_fail("--comment, --encoding, --separator, --decimal: require --table");
   o.table.text = o.text.format();
+  o.table.doubt_order = o.table.by_row;
   if (!o.table.id.empty() && o.table.by_row) usage_fail("--id: conflicts with --by-row");
   o.table.column = o.by_column.empty() ? o.by_time : o.by_column;
 }

@@ -68,6 +68,7 @@ class SplitColumn {
   /// `file`: the dataset's. `is_value` decides whether the first row is a header.
   SplitColumn(const Dataset& data, const std::string& file, const SplitTable& table, IsValue is_value)
       : data_(data),
+        file_(file),
         table_(readable(table)),
         items_(data, file, is_of_graphs(data.task), table.text.decimal, table.by_row,
                " (--by-row: by their order)"),
@@ -86,7 +87,8 @@ class SplitColumn {
 
   const TextSource& source() const { return source_; }
   std::string column() const { return column_text(column_, head_.names()); }
-  const ItemNames& items() const { return items_; }
+  /// "nodes", "graphs", or what the table says.
+  std::string word() const { return table_.item.empty() ? std::string(items_.word()) : table_.item + "s"; }
   /// All values of items with a label; `notes` gets lines on the format and on what is passed over.
   std::vector<TableValue> read(std::vector<std::string>& notes) {
     std::vector<TableValue> values;
@@ -104,7 +106,7 @@ class SplitColumn {
       ++rows;
       if (item < 0 && table_.by_row)
         source_.fail(line, "row {}, from 0, of a file with {} {}, expected one row each", rows - 1,
-                     items_.count(), items_.word());
+                     items_.count(), word());
       if (item < 0) {
         strangers.add(name);
         continue;
@@ -119,15 +121,15 @@ class SplitColumn {
         values.push_back({item, line, text});
     }
     expect_matches(rows, strangers.count());
+    if (table_.by_row && table_.doubt_order) doubt_order(notes);
     notes.push_back(fmt::format("{}: {}{}{}; split by {}", excerpt(table_.path), head_.str(reader.skipped()),
-                                id_note_, spellings.note(items_.word().substr(0, items_.word().size() - 1)),
-                                column()));
-    strangers.note(table_.path, fmt::format("rows of other {}, passed over", items_.word()), notes);
-    empty.note(table_.path, fmt::format("{} without a value, in no part", items_.word()), notes);
-    unlabelled.note(table_.path, fmt::format("{} without a label, in no part", items_.word()), notes);
+                                id_note_, spellings.note(word().substr(0, word().size() - 1)), column()));
+    strangers.note(table_.path, fmt::format("rows of other {}, passed over", word()), notes);
+    empty.note(table_.path, fmt::format("{} without a value, in no part", word()), notes);
+    unlabelled.note(table_.path, fmt::format("{} without a label, in no part", word()), notes);
     if (const int64_t absent = std::count(seen.begin(), seen.end(), 0); absent > 0)
-      notes.push_back(fmt::format("{}: {} without a row, in no part: {} of {}", excerpt(table_.path),
-                                  items_.word(), absent, items_.count()));
+      notes.push_back(fmt::format("{}: {} without a row, in no part: {} of {}", excerpt(table_.path), word(),
+                                  absent, items_.count()));
     return values;
   }
 
@@ -148,7 +150,7 @@ class SplitColumn {
     if (head_.columns() == 1)
       source_.fail(head_.format.first_line,
                    "one column, expected ids and values (--by-row: row i belongs to {} i)",
-                   items_.word().substr(0, items_.word().size() - 1));
+                   word().substr(0, word().size() - 1));
     const NodeColumns found = node_columns(head_.names(), first_fields(table_.path, table_.text.input, head_),
                                            head_.columns(), {.id = table_.id, .label = table_.column}, false,
                                            place, [&](std::string_view id) { return items_.find(id) >= 0; });
@@ -158,7 +160,7 @@ class SplitColumn {
     TableRows rows(table_.path, table_.text, Header::yes, {});
     id_ = detail::matching_id(
         rows, found.possible_ids, [&](std::string_view id) { return items_.find(id); }, items_.count(),
-        items_.word());
+        word());
     id_note_ = "; ids from " + column_text(id_, head_.names());
   }
   /// Id and value of a row.
@@ -174,17 +176,41 @@ class SplitColumn {
       source_.fail(line, "{} fields, expected {} as in the first line", column, head_.columns());
     return found;
   }
+  /// Rows without ids go by the order of the dataset, which need not be that of the table of its nodes.
+  void doubt_order(std::vector<std::string>& notes) const {
+    const bool of_graphs = is_of_graphs(data_.task);
+    if (of_graphs ? data_.graph_names.empty() : !data_.node_ids && !data_.node_names) return;
+    const ItemNames named(data_, file_, of_graphs, table_.text.decimal);
+    const std::vector<std::string>& row = head_.has_header() ? head_.second : head_.first;
+    for (int64_t k = 0; k < std::ssize(row); ++k) {
+      const std::string& field = row[static_cast<size_t>(k)];
+      if (k == column_ || named.find(field) < 0) continue;
+      // A number may be the id of a node by chance.
+      const std::string name = head_.has_header() ? lower(head_.names()[static_cast<size_t>(k)]) : "";
+      if ((named.has_texts() && !is_number(field)) || name.ends_with("id") || name == "node" ||
+          name == "name")
+        source_.fail(0, "--by-row, but {} has names of {}, expected --id {}", column_text(k, head_.names()),
+                     word(), choice_for(k, head_.names()));
+    }
+    const auto name_of = [&](int64_t number) { return excerpt(named.text(items_.find_row(number))); };
+    notes.push_back(
+        fmt::format("{}: row k is the k-th of the {} of {}, first \"{}\"{}, whatever the order of the table "
+                    "that they came from",
+                    excerpt(table_.path), word(), excerpt(file_), name_of(0),
+                    items_.count() > 1 ? fmt::format(", second \"{}\"", name_of(1)) : ""));
+  }
   void expect_matches(int64_t rows, int64_t strangers) const {
     if (table_.by_row && rows != items_.count())
-      source_.fail(0, "{} rows for {} {}, expected one row each", rows, items_.count(), items_.word());
+      source_.fail(0, "{} rows for {} {}, expected one row each", rows, items_.count(), word());
     if (!table_.by_row && strangers == rows)
       source_.fail(0,
                    "no {} is of the file's {}, expected {} (--id COLUMN chooses the ids, --by-row goes by "
                    "the order of rows)",
-                   column_text(id_, head_.names()), items_.word(), items_.str());
+                   column_text(id_, head_.names()), word(), items_.str());
   }
 
   const Dataset& data_;
+  std::string file_;
   SplitTable table_;
   ItemNames items_;
   TextSource source_;
@@ -197,7 +223,7 @@ Split split_of_parts(std::array<std::vector<int32_t>, 3>& parts, const SplitColu
   for (size_t p = 0; p < 3; ++p) {
     if (parts[p].empty())
       reader.source().fail(0, "no {} with a label is in {} by {}, expected some in train, val and test",
-                           reader.items().word(),
+                           reader.word(),
                            p == 0   ? "train"
                            : p == 1 ? "val"
                                     : "test",
@@ -266,7 +292,7 @@ std::array<size_t, 2> cuts_of(const std::vector<TimedItem>& all, const SplitFrac
     reader.source().fail(0,
                          "{} different times in {} of {} with a label, expected 3 or more, as those of "
                          "equal times stay in one part",
-                         all.empty() ? 0 : changes.size() + 1, reader.column(), reader.items().word());
+                         all.empty() ? 0 : changes.size() + 1, reader.column(), reader.word());
   const auto count = static_cast<double>(all.size());
   const size_t train =
       nearest_change(changes, std::round((1.0 - fractions.val - fractions.test) * count), 0, 1);
@@ -331,11 +357,10 @@ Split split_by_time(const Dataset& data, const std::string& file, const SplitTab
                            (1.0 - cuts.fractions.test) * count};
   if (!by_times && (std::abs(static_cast<double>(ends[0]) - std::round(wanted[0])) > 0.5 ||
                     std::abs(static_cast<double>(ends[1]) - std::round(wanted[1])) > 0.5))
-    notes.push_back(
-        fmt::format("{} of equal times stay together, so the parts are not the {:.4g}, {:.4g} and "
-                    "{:.4g} % that were asked for",
-                    reader.items().word(), 100.0 * wanted[0] / count, 100.0 * cuts.fractions.val,
-                    100.0 * cuts.fractions.test));
+    notes.push_back(fmt::format(
+        "{} of equal times stay together, so the parts are not the {:.4g}, {:.4g} and "
+        "{:.4g} % that were asked for",
+        reader.word(), 100.0 * wanted[0] / count, 100.0 * cuts.fractions.val, 100.0 * cuts.fractions.test));
   return split;
 }
 

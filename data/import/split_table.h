@@ -18,6 +18,10 @@ struct SplitTable {
   bool by_row = false;  ///< no ids: row i, from 0, belongs to node i, in the order before `reorder`
   Header header = Header::find_out;  ///< find_out: a first row with a name or no value in `column`
   TextFormat text = {};
+  /// With by_row: whether the table may be in another order than the dataset. Then notes say which of the
+  /// dataset's names the first rows belong to, and a table that has these names is refused.
+  bool doubt_order = false;
+  std::string item = {};  ///< what a row is, for messages; default: node or graph
 };
 
 // Rows are matched by the dataset's ids or names of nodes, else by their numbers, from 0, in the order before

@@ -132,7 +132,15 @@ def columns():
     write("rows.csv", "train\nval\n\ntest\ntrain\nval\ntest\ntrain\n")
     run("split own.h5 rows.h5 --table rows.csv --by-row --by-column 1")
     assert lists(splits_of("rows.h5")[0]) == [[0, 4, 7], [1, 5], [3]]
+    # The names that rows belong to are said; a table that has them is refused.
+    expect(run("split own.h5 rows.h5 --table rows.csv --by-row --by-column 1"),
+           'rows.csv: row k is the k-th of the nodes of own.h5, first "ann", second "bob"')
+    write("bad.csv", "part,who\n" + "".join(f'train,"{name}"\n' for name in names))
+    expect(run("split own.h5 rows.h5 --table bad.csv --by-row --by-column part", status=1),
+           "bad.csv: --by-row, but column 2 (who) has names of nodes, expected --id who")
     dataset("numbers.h5", y)
+    write("rows2.csv", "part,x\n" + "".join(f"{part},{k}\n" for k, part in enumerate("train val test".split() * 2 + ["train", "val"])))
+    assert "k-th" not in run("split numbers.h5 rows.h5 --table rows2.csv --by-row --by-column part")
     run("reorder random numbers.h5 mixed.h5 --seed 1")
     order = datasets_in("mixed.h5")["nodes/order"]
     assert order.tolist() != list(range(8))

@@ -29,6 +29,9 @@ class ItemNames {
   int32_t find_row(int64_t number) const {
     return row_of(number < count_ ? static_cast<int32_t>(number) : -1);
   }
+  /// The name of a row, as there are names.
+  std::string text(int32_t row) const { return ids_.text(row); }
+  bool has_texts() const { return ids_.kind() == NodeIds::Kind::names; }
   /// "names, as 'ada'".
   std::string str() const;
   /// "\"zoe\" is no node, expected names, as 'ada'".
