@@ -218,10 +218,10 @@ void predict(const PredictOptions& o) {
   if (!o.attention.empty())
     write_attention(o.attention, "predict", data, trained.attention(data.graph, data.x), o.escape_formulas);
   take_edge_inputs(data, o.data, trained.description(), trained.model().edge_support());
-  const Tensor nodes =
-      o.nodes.empty() ? Tensor()
-                      : chosen_nodes("nodes", o.nodes, data, o.data, trained.of_graphs(), o.text.format());
   std::vector<std::string> notes;
+  const Tensor nodes = o.nodes.empty() ? Tensor()
+                                       : chosen_nodes("nodes", o.nodes, data, o.data, trained.of_graphs(),
+                                                      o.text.format(), &notes);
   const EdgeIndex pairs =
       o.pairs.empty() ? EdgeIndex() : read_pairs(o.pairs, data, o.data, o.text.format(), &notes);
   for (const std::string& note : notes) log_info("{}", note);

@@ -156,6 +156,7 @@ void match_features(Dataset& data, const std::string& file, const std::vector<st
 
 void match_attributes(Dataset& data, const std::string& file, const std::vector<std::string>& expected,
                       const FeatureEncoder& encoder, const std::string& origin) {
+  if (!data.graph.edge_attributes().contains("attr")) return;
   const auto order =
       matched({true, "edge attributes", "edges/attr_names", file, data.attr_names, data.attr_encoder},
               expected, encoder, origin);

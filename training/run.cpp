@@ -399,7 +399,8 @@ void Run::describe_state() {
 void Run::resume(const std::string& path) {
   epoch_ = looked_at_ = state_->resume(path);  // throws for non-finite state
   if (epoch_ > settings_.run.epochs)
-    data_fail("{}: facts@epoch: {}, expected 0 to {}", path, epoch_, settings_.run.epochs);
+    data_fail("{}: --resume after {} epochs, expected at most --epochs {}", path, epoch_,
+              settings_.run.epochs);
   if (epoch_ == settings_.run.epochs && best_->best_epoch() < 0)
     data_fail("{}: tensors/history: no row of run {} after {} epochs", path, run_, epoch_);
 }

@@ -97,7 +97,8 @@ EdgeIndex read_pairs(const std::string& path, const Dataset& data, const std::st
 }
 
 Tensor chosen_nodes(const std::string& option, const std::string& chosen, const Dataset& data,
-                    const std::string& file, bool of_graphs, const TextFormat& format) {
+                    const std::string& file, bool of_graphs, const TextFormat& format,
+                    std::vector<std::string>* notes) {
   const ItemNames names(data, file, of_graphs, format.decimal);
   std::vector<int32_t> rows;
   if (!is_input(chosen)) {
@@ -115,13 +116,21 @@ Tensor chosen_nodes(const std::string& option, const std::string& chosen, const 
   TextSource source(chosen, text.input);
   const RecordFormat lines{Separator::tab, table ? 2 : 1, table ? "" : text.comment.value_or("")};
   RecordReader reader(source, lines);
+  bool skipped = false;
   while (reader.next()) {
     RecordFields field(source, reader.number(), reader.record(), table ? Separator::comma : lines.separator);
     (void)field.next();
     const std::string name(field.field());
     if (field.next()) source.fail(reader.number(), "two fields, expected one name in a line");
-    rows.push_back(names.find(name));
-    if (rows.back() < 0) source.fail(reader.number(), "{}", names.unknown(name));
+    const int32_t row = names.find(name);
+    const bool header = row < 0 && rows.empty() && !table && !skipped && is_column_name(name);
+    skipped = skipped || header;
+    if (header && notes != nullptr)
+      notes->push_back(
+          fmt::format("{}: line {} taken as header: {}", excerpt(chosen), reader.number(), excerpt(name)));
+    if (header) continue;
+    rows.push_back(row);
+    if (row < 0) source.fail(reader.number(), "{}", names.unknown(name));
   }
   if (rows.empty()) source.fail(0, "no names, expected some");
   return Tensor::from(rows);

@@ -24,10 +24,11 @@ EdgeIndex read_pairs(const std::string& path, const Dataset& data, const std::st
                      const TextFormat& format = {}, std::vector<std::string>* notes = nullptr);
 
 /// Rows of `data`, int32 [K], in the order of `chosen`: a file of names, one per line (a line may be quoted),
-/// or a table of one column, or if there is no such file the names themselves, separated by commas.
-/// `of_graphs`: graphs, by their numbers. Throws DataError naming file and line, or UsageError "--OPTION: …",
-/// for an unknown name and for no names.
+/// after a header such as node or id, if there is one, or a table of one column, or if there is no such file
+/// the names themselves, separated by commas. `of_graphs`: graphs, by their numbers. Throws DataError naming
+/// file and line, or UsageError "--OPTION: …", for an unknown name and for no names.
 Tensor chosen_nodes(const std::string& option, const std::string& chosen, const Dataset& data,
-                    const std::string& file, bool of_graphs = false, const TextFormat& format = {});
+                    const std::string& file, bool of_graphs = false, const TextFormat& format = {},
+                    std::vector<std::string>* notes = nullptr);
 
 }  // namespace adj

@@ -147,7 +147,7 @@ TEST_CASE_FIXTURE(With<Bench>, "a checkpoint of another training is refused, and
           {{"--class-weights", "1,2,1"}, {"class-weights", "none", "1,2,1"}},
           {{"--features-scaling", "none"}, {"features.scaling", "'rows'", "'none'"}},
           {{"--runs", "2"}, {"runs", "1", "2"}},
-          {{"--epochs", "3"}, {"epoch", "4", "0 to 3"}},
+          {{"--epochs", "3"}, {"--resume after 4 epochs", "--epochs 3"}},
       },
       {c}, 1);
   CHECK(contents_of(c) == before);
