@@ -5,6 +5,7 @@
 #include <adjoint/data/feature_encoder.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <set>
 
@@ -23,6 +24,10 @@ bool is_one_hot(const ColumnEncoder& encoder) {
   return encoder.type == ColumnType::category ||
          (encoder.type == ColumnType::set && !encoder.categories.empty());
 }
+/// By hashes of whole texts.
+bool is_hashed(const ColumnEncoder& encoder) {
+  return encoder.type == ColumnType::hash || (encoder.type == ColumnType::set && encoder.categories.empty());
+}
 bool has_columns(ColumnType type) {
   return type == ColumnType::hash || type == ColumnType::text || type == ColumnType::vector;
 }
@@ -39,14 +44,16 @@ bool agree(const ColumnEncoder& found, const ColumnEncoder& expected) {
   const std::vector<std::string>&less = found.categories, &all = expected.categories;
   if (found.type == ColumnType::ordinal)
     return less.size() <= all.size() && std::equal(less.begin(), less.end(), all.begin());
-  return is_one_hot(found) || found.type == ColumnType::vector || found.columns == expected.columns;
+  return is_one_hot(found) || found.type == ColumnType::vector ||
+         (found.columns == expected.columns && found.origin == expected.origin);
 }
 
 std::string described(const ColumnEncoder& encoder) {
   if (encoder.type == ColumnType::ordinal)
     return fmt::format("an ordinal of {}", detail::listed(encoder.categories, 5));
-  const bool hashed = encoder.type == ColumnType::hash || encoder.type == ColumnType::text ||
-                      (encoder.type == ColumnType::set && !is_one_hot(encoder));
+  if (encoder.type == ColumnType::date && encoder.origin != 0)
+    return "a date in days since " + date_text(encoder.origin);
+  const bool hashed = is_hashed(encoder) || encoder.type == ColumnType::text;
   return hashed ? fmt::format("{}:{}", name_of(encoder.type), encoder.columns)
                 : fmt::format("a {}", name_of(encoder.type));
 }
@@ -56,6 +63,15 @@ const ColumnEncoder* encoder_for(const std::string& column, const FeatureEncoder
   const auto place = std::find_if(all.columns.begin(), all.columns.end(),
                                   [&](const ColumnEncoder& c) { return c.column == column; });
   return place == all.columns.end() ? nullptr : &*place;
+}
+
+/// Days since 1970 of the years 0 to 9999.
+int64_t origin_in(const EncoderJson& json, const std::string& place) {
+  constexpr int64_t kFirst = -719'528, kLast = 2'932'896;
+  const auto origin = json.get<int64_t>();
+  if (origin < kFirst || origin > kLast)
+    data_fail("{}: origin: {}, expected {} to {}", place, origin, kFirst, kLast);
+  return origin;
 }
 
 /// Reads one encoder; its fields are named in messages.
@@ -95,6 +111,10 @@ ColumnEncoder column_in(const EncoderJson& json, std::string place, int64_t most
     if (encoder.columns < 1 || encoder.columns > most)
       data_fail("{}: columns: {}, expected 1 to {}", place, encoder.columns, most);
   }
+  if (encoder.type == ColumnType::date && json.contains("origin"))
+    encoder.origin = origin_in(field("origin", &EncoderJson::is_number_integer), place);
+  if (is_hashed(encoder) && json.contains("whole_numbers"))
+    encoder.whole_numbers = field("whole_numbers", &EncoderJson::is_boolean).get<bool>();
   if (!json.contains("filling")) return encoder;
   for (const EncoderJson& number : field("filling", &EncoderJson::is_array)) {
     if (!number.is_number() || !std::isfinite(number.get<float>()))
@@ -153,6 +173,8 @@ std::string FeatureEncoder::json() const {
     if (has_categories(encoder.type) || is_one_hot(encoder)) column["categories"] = encoder.categories;
     if (has_columns(encoder.type) || (encoder.type == ColumnType::set && !is_one_hot(encoder)))
       column["columns"] = encoder.columns;
+    if (encoder.origin != 0) column["origin"] = encoder.origin;
+    if (encoder.whole_numbers) column["whole_numbers"] = true;
     if (!encoder.filling.empty()) column["filling"] = encoder.filling;
     all.push_back(std::move(column));
   }
@@ -172,6 +194,12 @@ FeatureEncoder FeatureEncoder::parse(std::string_view json, const std::string& p
   }
   if (encoder.width() > most) data_fail("{}: {} features, expected {} at most", place, encoder.width(), most);
   return encoder;
+}
+
+std::string date_text(int64_t days) {
+  const std::chrono::year_month_day date{std::chrono::sys_days(std::chrono::days(days))};
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                     static_cast<unsigned>(date.day()));
 }
 
 FeatureEncoder load_feature_encoder(const std::string& path) {

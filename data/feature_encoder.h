@@ -14,9 +14,11 @@ namespace adj {
 /// - boolean: true or false in any case, or 1 or 0; 1 or 0.
 /// - category: one column of 0 and 1 for each text.
 /// - ordinal: the number of the text in ascending order, from 0.
-/// - hash: 1 in the column that the text's hash says, of a fixed number of columns (Weinberger et al. 2009).
+/// - hash: 1 in the column that the text's hash says, of a fixed number of columns (Weinberger et al.
+/// 2009); 7.0
+///   is 7.
 /// - text: counts of its words and pairs of words, lower case, in columns by hash; divided by their norm.
-/// - date: days since 1970-01-01 UTC, with fractions, of an ISO 8601 date or time.
+/// - date: days since 1970-01-01 UTC, of ISO 8601 times of day since the first one's, with fractions.
 /// - vector: numbers, as many in every field.
 /// - set: one column of 0 and 1 for each item that is in a field, "3,17,240" or "red|blue"; or of a fixed
 /// number of
@@ -35,6 +37,9 @@ struct ColumnEncoder {
       {};                      ///< of category, ordinal and set: distinct, in the order of their numbers
   int64_t columns = 1;         ///< of hash, text, vector, and a set without categories, which is hashed
   std::string separator = {};  ///< of set: what is between two items; " ": blanks
+  int64_t origin = 0;          ///< of date: the day that is 0, in days since 1970-01-01
+  /// Of hash and a set without categories: 7.0 has the hash of 7. Files of earlier versions hash it as it is.
+  bool whole_numbers = false;
   /// Replacement of a missing value, one number a feature; empty: an error. Without it, missing texts of
   /// category, hash, text and set are 0 in all features, and so are categories that are not known.
   std::vector<float> filling = {};
@@ -64,6 +69,9 @@ struct FeatureEncoder {
   /// Throws DataError beginning with `place` for anything else, and for more than `most` features.
   static FeatureEncoder parse(std::string_view json, const std::string& place, int64_t most);
 };
+
+/// "2024-03-05", of days since 1970-01-01.
+std::string date_text(int64_t days);
 
 /// The encoder of a file of the schema (data/README.md); numbers() of its columns' names if it has none.
 /// Throws DataError if it has neither.

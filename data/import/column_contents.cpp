@@ -18,11 +18,12 @@ void ColumnContents::add_text(std::string_view field, int64_t line) {
     add_items(field);
     return;
   }
-  commas_ += !decimal_ && float_in(field, Decimal::comma);
+  commas_ += !decimal_ && field.find(',') != std::string_view::npos && float_in(field, Decimal::comma);
   booleans_ += boolean_in(field).has_value();
   const std::string_view day = trimmed(field);
   const bool date = day.size() > 4 && (day[4] == '-' || day[4] == '/') && days_in(day);
   dates_ += date;
+  if (date) range_.add(day, line);
   if (!date && no_date_line_ == 0) {
     no_date_line_ = line;
     no_date_ = field;
@@ -75,10 +76,12 @@ void ColumnContents::merge(const ColumnContents& later) {
   commas_ += later.commas_;
   vectors_ += later.vectors_;
   dates_ += later.dates_;
+  range_.merge(later.range_);
   ambiguous_dates_ += later.ambiguous_dates_;
   gaps_ += later.gaps_;
   codes_ += later.codes_;
   rounding_.merge(later.rounding_);
+  thousands_.merge(later.thousands_);
   for (const std::string& kind : later.kinds_) add_kind(kind);
   items_.resize(std::max(items_.size(), later.items_.size()));
   for (size_t k = 0; k < later.items_.size(); ++k) {
@@ -117,11 +120,18 @@ std::string ColumnContents::choose(int64_t rows, ColumnEncoder& encoder) const {
   switch (encoder.type) {
     case ColumnType::number:
     case ColumnType::boolean:
-    case ColumnType::hash:
     case ColumnType::text:
       return "";
+    case ColumnType::hash:
+      encoder.whole_numbers = true;
+      return "";
     case ColumnType::date:
-      return dates_ == texts_ ? "" : "expected dates as 2024-12-31 or 2024-12-31T23:59:59Z";
+      if (dates_ != texts_) return "expected dates as 2024-12-31 or 2024-12-31T23:59:59Z";
+      if (mixes_zones())
+        return range_.mixed() +
+               " (--types COLUMN=category takes them as texts; --without COLUMN: no feature)";
+      encoder.origin = range_.origin();
+      return "";
     case ColumnType::vector:
       if (vectors_ != texts_) return "expected several numbers in every field";
       if (width_ < 0)
@@ -159,7 +169,10 @@ std::string ColumnContents::choose_set(ColumnEncoder& encoder) const {
   size_t k = 0;
   while (k + 1 < std::size(kSetSeparators) && !separates_[k]) ++k;
   encoder.separator = kSetSeparators[k] == Separator::blanks ? " " : kSetSeparators[k].text();
-  if (encoder.columns > 1) return "";
+  if (encoder.columns > 1) {
+    encoder.whole_numbers = true;
+    return "";
+  }
   if (items_.empty() || items_[k].empty()) return "expected items";
   if (items_[k].size() > most())
     return fmt::format(

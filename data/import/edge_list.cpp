@@ -347,9 +347,10 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& wanted,
   if (options.drop_self_loops)
     notes->push_back(fmt::format("{}: {} self-loops dropped", excerpt(path), edges.dropped()));
   if (options.coalesce)
-    notes->push_back(fmt::format("{}: {} of {} edges merged with equal ones{}", excerpt(path),
+    notes->push_back(fmt::format("{}: {} of {} edges merged with equal ones{}{}", excerpt(path),
                                  all - data.graph.num_edges(), all,
-                                 data.graph.edge_weight() ? ", adding their weights" : ""));
+                                 data.graph.edge_weight() ? ", adding their weights" : "",
+                                 detail::zero_weights(data.graph.edge_weight())));
   note_parallel(path, data.graph, reverses, !data.edge_y, *notes);
   NodeFiles of_nodes = files;
   if (data.edge_y) {

@@ -174,9 +174,11 @@ void EdgeTable::read_ends(NodeTypes& types) {
                                excerpt(field[3]), column_text(columns_.weight, rows_.names()),
                                rows_.head().decimal_hint(field[3]));
                  if (weight) rounding_.add(field[3], *weight);
+                 if (weight) thousands_.add(field[3]);
                  weights_.push_back(weight.value_or(1.0f));
                }
              });
+  if (weighted) thousands_.expect_decimal(source, rows_.head(), column_text(columns_.weight, rows_.names()));
   if (dropped_ == std::ssize(src_)) source.fail(0, "no line with both ids, expected some");
   if (directions_.differ() && table_.relation.empty() && columns_.rule != EdgeColumns::Rule::chosen)
     source.fail(0,
@@ -262,7 +264,7 @@ std::string EdgeTable::note() const {
   int64_t zeros = 0;
   for (size_t k = 0; k < weights_.size(); ++k) zeros += src_[k] >= 0 && weights_[k] == 0.0f;
   if (zeros > 0) note += fmt::format("; {} of {} weights are 0", zeros, std::ssize(weights_) - dropped_);
-  note += rounding_.note("weight") + spellings_.note();
+  note += rounding_.note("weight") + thousands_.note(rows_.head(), "weight") + spellings_.note();
   if (dropped_ > 0)
     note += fmt::format("; {} line{} without an id dropped", dropped_, dropped_ == 1 ? "" : "s");
   if (!table_.undirected && directions_.all_undirected())
@@ -272,7 +274,45 @@ std::string EdgeTable::note() const {
   return note + others + (others.empty() ? "" : " (attributes takes them as attributes; all: every one)");
 }
 
-ItemTable EdgeTable::row_items(std::vector<std::string>& notes) {
+EdgeTable::KindRows EdgeTable::rows_by_kind() const {
+  KindRows rows(kinds().size());
+  for (size_t k = 0; k < src_.size(); ++k)
+    if (src_[k] >= 0)
+      rows[has_kinds() ? static_cast<size_t>(kind_of_[k]) : 0].push_back(static_cast<int32_t>(k));
+  return rows;
+}
+
+std::vector<Split> EdgeTable::draw_splits(const Tensor& labels, const KindRows& rows,
+                                          const HeteroGraph::NodeCounts& counts) const {
+  const std::vector<EdgeType> types = kinds();
+  std::vector<std::array<std::vector<int32_t>, 3>> parts(static_cast<size_t>(files_.split->count));
+  for (size_t r = 0; r < rows.size(); ++r) {
+    std::vector<int32_t> src, dst;
+    for (const int32_t row : rows[r]) {
+      src.push_back(src_[static_cast<size_t>(row)]);
+      dst.push_back(dst_[static_cast<size_t>(row)]);
+    }
+    const EdgeIndex ends{Tensor::from(src), Tensor::from(dst)};
+    const Tensor own = gather_edges(labels, Tensor::from(rows[r]));
+    const bool pairs = types[r].src == types[r].dst &&
+                       Graph::from_coo(counts.at(types[r].src), ends.src, ends.dst).is_symmetric();
+    const std::vector<Split> drawn = pairs ? files_.split->draw_pairs(ends, own, path())
+                                           : files_.split->draw(own, std::ssize(rows[r]), path(), "edges");
+    for (size_t k = 0; k < drawn.size(); ++k)
+      for (size_t part = 0; const Tensor* places : {&drawn[k].train, &drawn[k].val, &drawn[k].test}) {
+        for (const int32_t place : places->to_vector<int32_t>())
+          parts[k][part].push_back(rows[r][static_cast<size_t>(place)]);
+        ++part;
+      }
+  }
+  std::vector<Split> splits;
+  for (const auto& [train, val, test] : parts)
+    splits.push_back({Tensor::from(train), Tensor::from(val), Tensor::from(test)});
+  return splits;
+}
+
+ItemTable EdgeTable::row_items(const KindRows& rows, const HeteroGraph::NodeCounts& counts,
+                               std::vector<std::string>& notes) {
   Dataset alone;
   const int64_t count = std::ssize(src_);
   const bool labelled = is_labelled();
@@ -296,13 +336,15 @@ ItemTable EdgeTable::row_items(std::vector<std::string>& notes) {
     files.signed_classes = true;
     files.task = table_.task;
     files.split_column = table_.split;
+    if (draws_splits()) files.draw = [&](const Tensor& labels) { return draw_splits(labels, rows, counts); };
+    files.item = "edge";
     files.headers = header;
     files.read_elsewhere = purposes();
     read_node_files(files, files_.text, numbers, alone, nullptr, notes);
   } else if (!table_.split.empty()) {
     alone.graph = Graph::from_coo(count, none, none);
-    alone.splits = {
-        split_by_column(alone, path(), {table_.path, table_.split, "", true, header, files_.text}, notes)};
+    alone.splits = {split_by_column(
+        alone, path(), {table_.path, table_.split, "", true, header, files_.text, false, "edge"}, notes)};
   }
   ItemTable items = std::move(static_cast<ItemTable&>(alone));
   if (!table_.time.empty())
@@ -315,21 +357,18 @@ ItemTable EdgeTable::row_items(std::vector<std::string>& notes) {
 std::vector<EdgeTable::Part> EdgeTable::parts(const HeteroGraph::NodeCounts& counts,
                                               std::vector<std::string>& notes) {
   notes.push_back(note());
-  const ItemTable items = row_items(notes);
-  const std::vector<EdgeType> kinds = has_kinds() ? kinds_ : std::vector{type_};
-  std::vector<std::vector<int32_t>> rows(kinds.size());
-  for (size_t k = 0; k < src_.size(); ++k)
-    if (src_[k] >= 0)
-      rows[has_kinds() ? static_cast<size_t>(kind_of_[k]) : 0].push_back(static_cast<int32_t>(k));
+  const KindRows rows = rows_by_kind();
+  const ItemTable items = row_items(rows, counts, notes);
+  const std::vector<EdgeType> types = kinds();
   std::vector<Part> parts;
   for (size_t r = 0; r < rows.size(); ++r) {
-    const EdgeType& type = kinds[r];
+    const EdgeType& type = types[r];
     parts.push_back(part(type, rows[r], items, counts));
     if (table_.coalesce)
-      notes.push_back(fmt::format("{}: {} of {} edges {} merged with equal ones{}", excerpt(path()),
-                                  parts.back().merged,
-                                  parts.back().edges.relation.num_edges() + parts.back().merged,
-                                  text_of(type), weights_.empty() ? "" : ", adding their weights"));
+      notes.push_back(
+          fmt::format("{}: {} of {} edges {} merged with equal ones{}{}", excerpt(path()),
+                      parts.back().merged, parts.back().edges.relation.num_edges() + parts.back().merged,
+                      text_of(type), weights_.empty() ? "" : ", adding their weights", parts.back().zeros));
     if (draws_splits())
       notes.push_back(fmt::format("{} of \"{}\"", files_.split->note(parts.back().items.splits, "edges"),
                                   excerpt(type.name)));
@@ -364,7 +403,7 @@ EdgeTable::Part EdgeTable::part(const EdgeType& type, const std::vector<int32_t>
       dst.push_back(src[k]);
       all.push_back(rows[k]);
     }
-  const Tensor index = Tensor::from(all), first = index.rows(0, first_reverse);
+  const Tensor index = Tensor::from(all);
   EdgeIndex edges{Tensor::from(src), Tensor::from(dst)};
   Tensor weight = weights_.empty() ? Tensor() : gather_edges(Tensor::from(weights_), index);
   Part part{type, {}, items};
@@ -375,6 +414,7 @@ EdgeTable::Part EdgeTable::part(const EdgeType& type, const std::vector<int32_t>
     part.merged = whole.num_edges() - merged.num_edges();
     edges = merged.edge_index();
     weight = merged.edge_weight();
+    part.zeros = detail::zero_weights(weight);
   }
   if (weight && !std::ranges::all_of(weight.to_vector<float>(), [](float w) { return std::isfinite(w); }))
     data_fail("{}: weights of equal edges {} add up to more than float32 holds, expected a sum within it",
@@ -402,14 +442,6 @@ EdgeTable::Part EdgeTable::part(const EdgeType& type, const std::vector<int32_t>
                   text_of(type));
       *list = Tensor::from(kept);
     }
-  if (draws_splits()) {
-    const Tensor labels = gather_edges(items.y, first);
-    const EdgeIndex listed{edges.src.rows(0, first_reverse), edges.dst.rows(0, first_reverse)};
-    table.splits =
-        type.src == type.dst && Graph::from_coo(counts.at(type.src), listed.src, listed.dst).is_symmetric()
-            ? files_.split->draw_pairs(listed, labels, path())
-            : files_.split->draw(labels, first_reverse, path(), "edges");
-  }
   table.train = table.val = table.test = {};
   if (!table.splits.empty()) {
     table.train = table.splits[0].train;

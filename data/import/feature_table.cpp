@@ -6,6 +6,7 @@
 #include <adjoint/data/import/detail/node_rows.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -28,10 +29,24 @@ struct ScannedRows : RowBlock {
 struct FieldGaps {
   static constexpr size_t kShown = 3;
 
+  static bool separates(Separator separator, std::string_view field) {
+    int64_t items = 0;
+    for_items(field, separator, [&](std::string_view) { ++items; });
+    return items > 1;
+  }
+
   int64_t missing = 0, missing_line = 0, unknown = 0;
-  std::set<std::string, std::less<>> texts;  // unknown ones, kShown at most
+  Thousands thousands;  // of numbers
+  DateRange dates;
+  std::array<int64_t, std::size(kSetSeparators)> separated{};  // fields of a set with each of them
+  std::set<std::string, std::less<>> texts;                    // unknown ones, kShown at most
 
   void add(FieldState state, const FieldEncoder& encoder, std::string_view field, int64_t line) {
+    const ColumnType type = encoder.encoder().type;
+    if (state == FieldState::encoded && type == ColumnType::number) thousands.add(field);
+    if (state == FieldState::encoded && type == ColumnType::date) dates.add(field, line);
+    for (size_t k = 0; type == ColumnType::set && k < separated.size(); ++k)
+      separated[k] += separates(kSetSeparators[k], field);
     if (state == FieldState::missing && missing++ == 0) missing_line = line;
     if (state != FieldState::unknown) return;
     ++unknown;
@@ -44,6 +59,9 @@ struct FieldGaps {
     if (missing == 0) missing_line = later.missing_line;
     missing += later.missing;
     unknown += later.unknown;
+    thousands.merge(later.thousands);
+    dates.merge(later.dates);
+    for (size_t k = 0; k < separated.size(); ++k) separated[k] += later.separated[k];
     for (const std::string& text : later.texts) add_text(text);
   }
 };
@@ -82,7 +100,7 @@ std::string type_note(const ColumnEncoder& encoder) {
     case ColumnType::text:
       return fmt::format("words and pairs of words, hashed into {} columns", encoder.columns);
     case ColumnType::date:
-      return "date, in days since 1970-01-01";
+      return "date, in days since " + date_text(encoder.origin);
     case ColumnType::vector:
       return fmt::format("{} numbers in a field", encoder.columns);
     case ColumnType::set:
@@ -133,6 +151,7 @@ class TableReader {
       if (const std::string problem = contents_[c].choose(count_, encoders_[c]); !problem.empty())
         source_.fail(contents_[c].text_line(), "\"{}\" in {}, {}", excerpt(contents_[c].text()), called(c),
                      problem);
+      contents_[c].thousands().expect_decimal(source_, rows_.head(), called(c));
       note_type(c, table);
     }
     if (!files_.impute) expect_no_gaps();
@@ -165,7 +184,8 @@ class TableReader {
 
   FeatureTable finished(FeatureTable table) const {
     table.encoder.columns = encoders_;
-    if (count_ != nodes_) table.note += fmt::format("; {} without a row", plural(nodes_ - count_, "node"));
+    if (count_ != nodes_)
+      table.note += fmt::format("; {} without a row", plural(nodes_ - count_, files_.item));
     return table;
   }
 
@@ -313,10 +333,13 @@ class TableReader {
     const ColumnEncoder& encoder = encoders_[c];
     if (encoder.type != ColumnType::number) {
       table.note += fmt::format("; {}: {}", excerpt(encoder.column), type_note(encoder));
+      if (encoder.type == ColumnType::date) table.note += contents_[c].dates().rounding(encoder.origin);
       if (encoder.has_zeros() && contents_[c].gaps() > 0)
         table.note += fmt::format(", {} without one", contents_[c].gaps());
-    } else if (const std::string losses = contents_[c].losses(); !losses.empty()) {
-      table.note += fmt::format("; {}: numbers, {}", excerpt(encoder.column), losses);
+    } else {
+      if (const std::string losses = contents_[c].losses(); !losses.empty())
+        table.note += fmt::format("; {}: numbers, {}", excerpt(encoder.column), losses);
+      table.note += contents_[c].thousands().note(rows_.head(), excerpt(encoder.column) + ": number");
     }
   }
 
@@ -324,6 +347,14 @@ class TableReader {
   void note_gaps(size_t c, const FieldGaps& gaps, FeatureTable& table) const {
     const ColumnEncoder& encoder = encoders_[c];
     const std::string column = excerpt(encoder.column);
+    gaps.thousands.expect_decimal(source_, rows_.head(), called(c));
+    table.note += gaps.thousands.note(rows_.head(), column + ": number");
+    if (encoder.type == ColumnType::set) expect_separator(c, gaps, table);
+    if (gaps.dates.mixes_zones())
+      source_.fail(gaps.dates.mixed_line(), "\"{}\" in {}, {}", excerpt(gaps.dates.mixed_text()), called(c),
+                   gaps.dates.mixed());
+    if (const std::string rounding = gaps.dates.rounding(encoder.origin); !rounding.empty())
+      table.note += fmt::format("; {}: dates{}", column, rounding);
     if (gaps.missing > 0) {
       if (!is_filled(encoder))
         source_.fail(gaps.missing_line,
@@ -342,6 +373,26 @@ class TableReader {
                    excerpt(files_.like->path), texts, encoder.categories.size());
     table.note += fmt::format("; {}: {} of categories that are not known there ({})", column,
                               plural(gaps.unknown, "row"), texts);
+  }
+
+  /// Refuses a set whose items have another separator than there: each field would be one item. Commas may be
+  /// within an item, and are noted.
+  void expect_separator(size_t c, const FieldGaps& gaps, FeatureTable& table) const {
+    const Separator expected = set_separator(encoders_[c]);
+    std::string found;
+    bool certain = false;
+    for (size_t k = 0; k < gaps.separated.size(); ++k) {
+      if (gaps.separated[k] == 0) continue;
+      if (kSetSeparators[k] == expected) return;
+      if (!found.empty() || kSetSeparators[k] == Separator::blanks) continue;  // blanks are in many an item
+      found = fmt::format("{} in {}", name_of(kSetSeparators[k]), plural(gaps.separated[k], "field"));
+      certain = kSetSeparators[k] != Separator::comma;
+    }
+    if (found.empty()) return;
+    const std::string text = fmt::format("{}, and in none {}, which is between the items in {}", found,
+                                         name_of(expected), excerpt(files_.like->path));
+    if (certain) source_.fail(0, "{} has {}, expected it here, too", called(c), text);
+    table.note += fmt::format("; {}: {}", excerpt(encoders_[c].column), text);
   }
 
   void fill(Tensor& x) const {
@@ -376,8 +427,8 @@ FeatureTable read_features(NodeRows& rows, int64_t nodes, const NodeFiles& files
   return files.like ? reader.read_like() : reader.read();
 }
 
-std::string impute(FeatureTable& table, Imputation imputation, const Tensor& train,
-                   const TextSource& source) {
+std::string impute(FeatureTable& table, Imputation imputation, const Tensor& train, const TextSource& source,
+                   std::string_view item) {
   constexpr int64_t kShown = 5;
   const int64_t nodes = table.x.size(0), columns = table.x.size(1);
   float* const values = table.x.mutable_data<float>();
@@ -401,7 +452,7 @@ std::string impute(FeatureTable& table, Imputation imputation, const Tensor& tra
         if (!std::isnan(values[i * columns + column])) seen.push_back(values[i * columns + column]);
       if (seen.empty() && imputation != Imputation::zero)
         source.fail(0, "no number in {}{}, expected at least one to find its {}", name,
-                    train ? " of the training nodes" : "", name_of(imputation));
+                    train ? fmt::format(" of the training {}s", item) : "", name_of(imputation));
       encoder.filling.push_back(detail::imputed_value(imputation, std::move(seen)));
       int64_t missing = 0;
       for (int64_t i = 0; i < nodes; ++i)
@@ -417,7 +468,7 @@ std::string impute(FeatureTable& table, Imputation imputation, const Tensor& tra
   if (all == 0) return "nothing to impute";
   return fmt::format(
       "{} imputed ({}{}) in {}: {}{}", plural(all, "missing number"), name_of(imputation),
-      train && imputation != Imputation::zero ? fmt::format(" of {} training nodes", fitted.size()) : "",
+      train && imputation != Imputation::zero ? fmt::format(" of {} training {}s", fitted.size(), item) : "",
       plural(with_gaps, "column"), where, with_gaps > kShown ? ", …" : "");
 }
 

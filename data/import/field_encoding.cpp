@@ -1,6 +1,7 @@
 #include <adjoint/data/detail/content_hash.h>
 #include <adjoint/data/import/detail/field_encoding.h>
 #include <adjoint/data/import/fields.h>
+#include <adjoint/data/import/node_ids.h>
 #include <adjoint/data/import/times.h>
 
 #include <algorithm>
@@ -111,12 +112,14 @@ FieldState FieldEncoder::encode(std::string_view field, float* features) const {
       return write_number(number && (*number == 0.0f || *number == 1.0f) ? number : std::nullopt, features);
     }
     case ColumnType::date:
-      return write_number(days_in(field), features);
+      if (const std::optional<double> days = days_in(field))
+        return write_number(*days - static_cast<double>(encoder_.origin), features);
+      return FieldState::wrong;
     case ColumnType::category:
     case ColumnType::ordinal:
       return encode_category(field, features);
     case ColumnType::hash:
-      features[bucket(field, encoder_.columns)] = 1.0f;
+      features[bucket(hashed_text(field), encoder_.columns)] = 1.0f;
       return FieldState::encoded;
     case ColumnType::text:
       hash_words(field, encoder_.columns, features);
@@ -137,13 +140,17 @@ FieldState FieldEncoder::encode_set(std::string_view field, float* features) con
   for_items(field, separator_, [&](std::string_view item) {
     const auto found = numbers_.find(item);
     if (encoder_.categories.empty())
-      features[bucket(item, encoder_.columns)] = 1.0f;
+      features[bucket(hashed_text(item), encoder_.columns)] = 1.0f;
     else if (found == numbers_.end())
       state = FieldState::unknown;
     else
       features[found->second] = 1.0f;
   });
   return state;
+}
+
+std::string_view FieldEncoder::hashed_text(std::string_view text) const {
+  return encoder_.whole_numbers ? without_fraction(text, decimal_) : text;
 }
 
 std::string_view FieldEncoder::unknown_in(std::string_view field) const {

@@ -1,5 +1,6 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/import/fields.h>
+#include <adjoint/data/import/thousands.h>
 
 #include <algorithm>
 #include <charconv>
@@ -20,11 +21,14 @@ std::string_view unsigned_plus(std::string_view text) {
   return text;
 }
 
-/// A number with a decimal comma as one with a point; empty if it has a point, or is long.
+/// A number with a decimal comma as one with a point; empty if it has a point that is not between thousands,
+/// or is long.
 std::optional<std::string> with_point(std::string_view text) {
   constexpr size_t kLongest = 100;
-  if (text.size() > kLongest || text.find('.') != std::string_view::npos) return {};
+  const bool points = text.find('.') != std::string_view::npos;
+  if (text.size() > kLongest || (points && !has_thousands(text))) return {};
   std::string number(text);
+  if (points) std::erase(number, '.');
   std::replace(number.begin(), number.end(), ',', '.');
   return number;
 }

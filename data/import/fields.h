@@ -107,8 +107,8 @@ class FieldCursor {
 };
 
 /// Parses an entire text, trimmed, as a number. Empty if it is not one or does not fit: an integer has a sign
-/// and digits only; a floating number must be finite, and underflow becomes 0. With a decimal comma, a point
-/// is in no number.
+/// and digits only; a floating number must be finite, and underflow becomes 0. With a decimal comma, points
+/// are between thousands only, as in 1.250,5.
 std::optional<int64_t> integer_in(std::string_view text);
 std::optional<int32_t> int32_in(std::string_view text);                                  ///< within 32 bits
 std::optional<float> float_in(std::string_view text, Decimal decimal = Decimal::point);  ///< within float32

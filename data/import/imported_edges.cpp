@@ -65,6 +65,13 @@ void expect_finite(const std::string& file, const Graph& graph, const NodeIds& i
 
 }  // namespace
 
+std::string detail::zero_weights(const Tensor& weight) {
+  if (!weight) return "";
+  const std::vector<float> sums = weight.to_vector<float>();
+  const auto zeros = std::ranges::count(sums, 0.0f);
+  return zeros == 0 ? "" : fmt::format("; {} of {} merged weights are 0", zeros, sums.size());
+}
+
 void ImportedEdges::append(int32_t src, int32_t dst, const EdgeValues& values) {
   if (src == dst) {
     dropped_ += drop_self_loops_;

@@ -69,4 +69,9 @@ bool is_matrix_market(std::string_view first_line);  ///< whether it is the form
 /// Reads it as import_edge_list() does. Of the options only `columns.weight` and `drop_self_loops` count.
 MatrixMarket read_matrix_market(TextSource& source, const EdgeListOptions& options);
 
+namespace detail {
+/// Of weights of merged edges, or absent: "; 2 of 9 merged weights are 0", or nothing.
+std::string zero_weights(const Tensor& weight);
+}  // namespace detail
+
 }  // namespace adj

@@ -3,6 +3,7 @@
 #include <adjoint/data/import/detail/listed_ids.h>
 #include <adjoint/data/import/node_columns.h>
 #include <adjoint/data/import/rounding.h>
+#include <adjoint/data/import/thousands.h>
 
 #include <algorithm>
 #include <cmath>
@@ -44,6 +45,8 @@ class ListReader {
     if (directions_.differ() && columns_.rule != EdgeColumns::Rule::chosen) fail_directions();
     expect_list();
     expect_single_ids();
+    if (columns_.weight >= 0) weight_thousands_.expect_decimal(source_, head_, called(columns_.weight));
+    if (columns_.label >= 0) target_thousands_.expect_decimal(source_, head_, called(columns_.label));
     return std::move(edges_);
   }
 
@@ -71,7 +74,8 @@ class ListReader {
           head_.format.first_line, excerpt(head_.row));
     if (dropped_ > 0)
       note += fmt::format("; {} line{} without an id dropped", dropped_, dropped_ == 1 ? "" : "s");
-    note += weight_rounding_.note("weight") + target_rounding_.note("target");
+    note += weight_rounding_.note("weight") + target_rounding_.note("target") +
+            weight_thousands_.note(head_, "weight") + target_thousands_.note(head_, "target");
     if (!options_.undirected && says_undirected())
       note += "; the file calls its edges undirected (--undirected adds the reverses)";
     return note;
@@ -89,6 +93,7 @@ class ListReader {
     int64_t last_line = 0, dropped = 0;
     SkippedLines skipped;
     Rounding weight_rounding, target_rounding;
+    Thousands weight_thousands, target_thousands;
   };
 
   bool named() const { return ids_.kind() == NodeIds::Kind::names; }
@@ -192,6 +197,7 @@ class ListReader {
               } else if (column == weights && complete) {
                 weight = weight_in(field.field(), line);
                 ends.weight_rounding.add(field.field(), weight);
+                if (!is_doubtful(line)) ends.weight_thousands.add(field.field());
               } else if (column == columns_.label) {
                 set_label(field, line, label, number, ends);
               } else if (column == columns_.direction) {
@@ -230,6 +236,7 @@ class ListReader {
     }
     target = target_in(label, line);
     ends.target_rounding.add(label, target);
+    if (!std::isnan(target)) ends.target_thousands.add(label);
   }
 
   float target_in(std::string_view label, int64_t line) const {
@@ -256,6 +263,8 @@ class ListReader {
     dropped_ += ends.dropped;
     weight_rounding_.merge(ends.weight_rounding);
     target_rounding_.merge(ends.target_rounding);
+    weight_thousands_.merge(ends.weight_thousands);
+    target_thousands_.merge(ends.target_thousands);
     directions_.add(ends.directions);
     rows_ += static_cast<int64_t>(edges) + ends.dropped;
     if (edges_.size() + static_cast<int64_t>(edges) > ImportedEdges::kMost)
@@ -381,6 +390,7 @@ class ListReader {
   SkippedLines skipped_;
   int64_t dropped_ = 0, rows_ = 0;
   Rounding weight_rounding_, target_rounding_;
+  Thousands weight_thousands_, target_thousands_;
   EdgeDirections directions_;
   bool doubtful_;
   bool first_is_alone_ = false;  // the first line is an edge whose ids occur in no other line

@@ -1,6 +1,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/import/detail/edge_matrix.h>
 #include <adjoint/data/import/node_columns.h>
+#include <adjoint/data/import/thousands.h>
 
 #include <algorithm>
 #include <map>
@@ -16,6 +17,7 @@ struct MatrixRows {
   std::vector<int64_t> lines;
   std::vector<EdgeMatrix::Entry> entries;
   Rounding rounding, first_rounding;  // of the first fields
+  Thousands thousands;                // beside these
 };
 
 class MatrixTable {
@@ -35,11 +37,13 @@ class MatrixTable {
     EdgeMatrix matrix;
     std::vector<int64_t> lines;
     Rounding first_rounding;
+    Thousands thousands;
     source_.for_blocks([this](const TextBlock& block) { return parse(block); },
                        [&](MatrixRows part) {
                          const int64_t before = std::ssize(names_);
                          matrix.rounding.merge(part.rounding);
                          first_rounding.merge(part.first_rounding);
+                         thousands.merge(part.thousands);
                          for (const auto& [row, column, value] : part.entries)
                            matrix.add(before + row, column, value);
                          std::move(part.first.begin(), part.first.end(), std::back_inserter(names_));
@@ -50,6 +54,7 @@ class MatrixTable {
       source_.fail(
           0, "{} rows of {} columns, expected as many rows as columns, beside names{}", nodes, columns_,
           !head_.has_header() && nodes == columns_ + 1 ? " (--header yes: the first line has names)" : "");
+    thousands.expect_decimal(source_, head_, "the matrix");
     named_rows_ = nodes + 1 == columns_;
     if (!named_rows_) matrix.rounding.merge(first_rounding);
     set_names(matrix, lines);
@@ -57,7 +62,7 @@ class MatrixTable {
                   (named_rows_          ? "; names from the first column"
                    : head_.has_header() ? ""
                                         : "; nodes by number, from 0") +
-                  spellings_.note();
+                  spellings_.note() + thousands.note(head_, "value");
     return matrix;
   }
 
@@ -75,8 +80,10 @@ class MatrixTable {
 
   bool finds_header() const {
     // "inf", "nan" and gaps are wrong values, no names.
+    // What may be numbers with a decimal comma is refused below as wrong values, too.
     const auto is_name = [this](const std::string& field) {
-      return !is_number(field, head_.decimal.value_or(Decimal::point)) && !is_missing(field);
+      return !is_number(field, head_.decimal.value_or(Decimal::point)) && !is_missing(field) &&
+             (head_.decimal || !is_number(field, Decimal::comma));
     };
     const std::vector<std::string>&first = head_.first, &second = head_.second;
     if (first.size() + 1 == second.size() || first[0].empty()) return true;
@@ -98,6 +105,7 @@ class MatrixTable {
               const std::optional<float> value = head_.number_in(field.field());
               if (!value && column > 0) fail_number(field.field(), line, column);
               if (value) (column == 0 ? part.first_rounding : part.rounding).add(field.field(), *value);
+              if (value && column > 0 && *value != 0.0f) part.thousands.add(field.field());
               if (value && *value != 0.0f)
                 part.entries.push_back({row, static_cast<int32_t>(column), *value});
             }

@@ -352,11 +352,15 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
                             files.features_by_row ? "" : choice_for(rows.id_column(), rows.names()),
                             files.features_by_row,
                             files.headers,
-                            text};
+                            text,
+                            false,
+                            files.item == "node" ? "" : std::string(files.item)};
     data.splits = {split_by_column(named, files.features, column, notes)};
   } else if (files.split) {
     data.splits = files.split->draw(data, labels.empty() ? "split" : labels);
-    notes.push_back(files.split->note(data.splits, "nodes"));
+    notes.push_back(files.split->note(data.splits, fmt::format("{}s", files.item)));
+  } else if (files.draw) {
+    data.splits = files.draw(data.y);
   } else if (!files.train.empty()) {
     std::vector<uint8_t> seen(static_cast<size_t>(data.num_nodes()));
     const auto part = [&](const std::string& path) {
@@ -372,7 +376,8 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
   if (table.x) {
     const Tensor train = data.splits.empty() ? Tensor() : data.splits[0].train;
     if (files.impute)
-      notes[table_note] += "; " + impute(table, *files.impute, train, TextSource(files.features, text.input));
+      notes[table_note] +=
+          "; " + impute(table, *files.impute, train, TextSource(files.features, text.input), files.item);
     if (!files.like) notes[table_note] += constant_columns(table);
     data.x = Features(table.x);
     if (const std::string problem = detail::problem_of_names(data.feature_names, "column");

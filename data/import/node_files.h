@@ -6,7 +6,9 @@
 #include <adjoint/data/import/node_ids.h>
 #include <adjoint/data/import/table_head.h>
 
+#include <functional>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace adj {
@@ -66,7 +68,10 @@ struct NodeFiles {
   std::optional<RandomSplits> split = {};  ///< instead of the three files
   /// Instead of both: column of `features` with the part of each node (split_by_column).
   std::string split_column = {};
+  /// Instead of these: draws splits of items with these labels, as Dataset::y.
+  std::function<std::vector<Split>(const Tensor& labels)> draw = {};
   Header headers = Header::find_out;  ///< of each of the files
+  std::string_view item = "node";     ///< what a row is, for messages
 };
 
 /// Names of the columns that are features by `types` and `like`.

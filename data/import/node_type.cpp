@@ -176,6 +176,7 @@ NodeFiles NodeType::node_files() const {
   files.split_column = table_.split;
   if (table_.split.empty() && columns_.label >= 0) files.split = files_.split;
   files.headers = rows_->has_header() ? Header::yes : Header::no;
+  if (table_.of_graphs) files.item = "graph";
   files.read_elsewhere = {columns_.id, graph_, rows_->column(table_.time), rows_->column(table_.split)};
   return files;
 }

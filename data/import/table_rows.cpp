@@ -117,7 +117,7 @@ Tensor read_times(TableRows& rows, int64_t column, int64_t ids, int64_t items,
   std::fill_n(values, items, ItemTable::kNoTime);
   const std::string name = column_text(column, rows.names());
   std::optional<TimeKind> kind;
-  int64_t row = 0;
+  int64_t row = 0, cut = 0;
   const auto time_of = [&](std::string_view field, int64_t line) {
     // Exact: 36.0 and 1.6e9 are integers too.
     const std::optional<int64_t> integer = integer_id(field);
@@ -130,6 +130,7 @@ Tensor read_times(TableRows& rows, int64_t column, int64_t ids, int64_t items,
     if (time->kind != *kind)
       rows.source().fail(line, "\"{}\" in {} is {}, expected {} as in the first row", excerpt(field), name,
                          name_of(time->kind), name_of(*kind));
+    cut += time->cut;
     return integer ? *integer : static_cast<int64_t>(time->begin);
   };
   rows.read({column, ids}, [&](const RowFields& block) {
@@ -142,8 +143,9 @@ Tensor read_times(TableRows& rows, int64_t column, int64_t ids, int64_t items,
   });
   const auto gaps = std::count(values, values + items, ItemTable::kNoTime);
   notes.push_back(fmt::format(
-      "{}: times from {}{}{}", excerpt(rows.source().path()), name,
+      "{}: times from {}{}{}{}", excerpt(rows.source().path()), name,
       !kind || *kind == TimeKind::number ? ", as they are" : ", in microseconds since 1970-01-01 UTC",
+      cut > 0 ? fmt::format("; {} with digits beyond, which are cut off", cut) : "",
       gaps > 0 ? fmt::format("; {} without one", gaps) : ""));
   return times;
 }

@@ -37,12 +37,14 @@ class DateCursor {
     const std::optional<int64_t> number = digits(count);
     return number && *number >= least && *number <= most ? number : std::nullopt;
   }
-  /// Microseconds of a fraction of a second; digits beyond are cut off.
-  std::optional<int64_t> fraction() {
+  /// Microseconds of a fraction of a second; digits beyond are cut off, with `cut` if they are not 0.
+  std::optional<int64_t> fraction(bool& cut) {
     int64_t microseconds = 0, place = kSecond / 10;
     if (rest_.empty() || rest_[0] < '0' || rest_[0] > '9') return {};
-    for (; !rest_.empty() && rest_[0] >= '0' && rest_[0] <= '9'; rest_.remove_prefix(1), place /= 10)
+    for (; !rest_.empty() && rest_[0] >= '0' && rest_[0] <= '9'; rest_.remove_prefix(1), place /= 10) {
       microseconds += place * (rest_[0] - '0');
+      cut = cut || (place == 0 && rest_[0] != '0');
+    }
     return microseconds;
   }
 
@@ -52,6 +54,7 @@ class DateCursor {
 
 struct Clock {
   int64_t begin = 0, length = kDay;  // microseconds since midnight
+  bool cut = false;                  // there are digits beyond
 };
 
 std::optional<Clock> clock_in(DateCursor& text) {
@@ -65,9 +68,10 @@ std::optional<Clock> clock_in(DateCursor& text) {
   if (!second) return {};
   clock = {clock.begin + *second * kSecond, kSecond};
   if (!text.skip('.') && !text.skip(',')) return clock;
-  const auto fraction = text.fraction();
+  bool cut = false;
+  const auto fraction = text.fraction(cut);
   if (!fraction) return {};
-  return Clock{clock.begin + *fraction, 1};
+  return Clock{clock.begin + *fraction, 1, cut};
 }
 
 /// East of Greenwich, in microseconds; 0 with `zoned` false if the text has no zone.
@@ -116,7 +120,7 @@ std::optional<Time> date_in(std::string_view word) {
   if (!text.done()) return {};
   const int64_t begin = midnight + clock.begin - zone;
   return Time{zoned ? TimeKind::zoned_date : TimeKind::date, static_cast<long double>(begin),
-              static_cast<long double>(begin + clock.length - 1)};
+              static_cast<long double>(begin + clock.length - 1), clock.cut};
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ struct Time {
   TimeKind kind = TimeKind::number;  ///< number: begin and end are equal
   long double begin = 0.0L;          ///< first moment that the text includes
   long double end = 0.0L;            ///< last moment that the text includes: for 2021-03 that of March
+  bool cut = false;                  ///< of a date: the text has more digits than microseconds
 };
 
 /// A number, or a date by ISO 8601: 2021-03, 2021-03-05, 2021-03-05T17:30, with seconds and their fraction,

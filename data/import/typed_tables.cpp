@@ -216,6 +216,7 @@ Dataset import_graph_tables(const TableFiles& files, std::vector<std::string>& n
 
   NodeTableFile table = files.graphs.value_or(NodeTableFile());
   if (table.type.empty()) table.type = "graphs";
+  table.of_graphs = true;
   const TableFiles& written = import.written_as(table);
   const std::vector<std::string> others = pass_over_features(table, written);
   NodeType graphs(table, written);

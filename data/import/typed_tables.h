@@ -35,6 +35,7 @@ struct NodeTableFile : ItemColumns {
   std::string id = {};  ///< default as node_columns()
   /// Default: integers if all ids of the table are, or the first one of the edges without a table.
   std::optional<NodeIds::Kind> ids = {};
+  bool of_graphs = false;  ///< of TableFiles::graphs, for messages
 };
 
 /// Table of edges of one type, or, with a column of relations, of several.

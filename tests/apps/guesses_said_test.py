@@ -2,7 +2,7 @@
 
 import os
 
-from programs import expect, h5py, packed, read, refused, run, texts, write
+from programs import expect, h5py, np, packed, read, refused, run, texts, write
 
 
 def edges_in(path):
@@ -282,6 +282,152 @@ def test_positions():
         expect(text, said + note if note else "")
 
 
-for test in (test_spellings, test_spellings_between_tables, test_first_column, test_copies_of_labels, test_triples, test_signs, test_several_labels, test_headers,
-             test_tu, test_positions):
+def features(path, place="nodes/x"):
+    with h5py.File(path) as f:
+        return f[place][:].tolist()
+
+
+def test_thousands():
+    """Points that may stand between thousands, in features, by --like, in weights and in targets: 1.250 beside 963. Decimals
+    are no such points."""
+    words = "whose points may stand between thousands, expected --decimal comma (1.250 is 1250) or point to say which"
+    write("e.csv", "src;dst\na;b\nb;c\n")
+    write("n.csv", "id;sales;label\na;963;x\nb;1.250;y\nc;12.457;x\n")
+    refused("convert edges e.csv g.h5 --features n.csv", says=f'n.csv: "1.250" in column 2 (sales), {words}\n')
+    assert "points between thousands" in run("convert edges e.csv g.h5 --features n.csv --decimal comma")
+    assert features("g.h5") == [[963], [1250], [12457]]
+    run("convert edges e.csv p.h5 --features n.csv --decimal point")
+    assert features("p.h5") == [[963], [1.25], [np.float32(12.457)]]
+    refused("convert edges e.csv h.h5 --features n.csv --like g.h5", says=f'n.csv: "1.250" in column 2 (sales), {words}\n')
+    assert "points between thousands" in run("convert edges e.csv h.h5 --features n.csv --like g.h5 --decimal comma")
+    assert features("h.h5") == features("g.h5")
+    refused("convert edges e.csv g.h5 --features n.csv --label sales --task node_regression --columns 3",
+            says=f'n.csv: "1.250" in column 2 (sales), {words}\n')
+    write("w.csv", "src;dst;weight\na;b;963\nb;c;1.250\nc;a;1.250,5\n")
+    refused("convert edges w.csv g.h5", says='w.csv:4: "1.250,5" in column 3, expected a weight, finite and within float32'
+                                             ' (--decimal comma: numbers have a decimal comma)\n')
+    run("convert edges w.csv g.h5 --decimal comma")
+    assert features("g.h5", "edges/weight") == [963, 1250, 1250.5]
+    write("w.csv", "src;dst;weight\na;b;963\nb;c;1.250\n")
+    for line in ("edges w.csv", "tables --edges w.csv --weight weight"):
+        refused(f"convert {line.replace('tables', 'tables g.h5')}" + (" g.h5" if "tables" not in line else ""),
+                says=f'w.csv: "1.250" in column 3 (weight), {words}\n')
+    for fields in (("963", "1.250", "0.125"), ("963", "1.250", "1.5"), ("1963", "1.250", "12.457"), ("96", "1.250", "12.457"),
+                   ("963.0", "1.250", "12.457"), ("963", "01.250", "12.457")):
+        write("n.csv", "id;sales;label\n" + "".join(f"{name};{field};x\n" for name, field in zip("abc", fields)))
+        run("convert edges e.csv g.h5 --features n.csv")
+        assert features("g.h5") == [[np.float32(field)] for field in fields], fields
+    write("n.csv", "id,sales,label\na,963,x\nb,1.250,y\nc,12.457,x\n")  # by commas: no comma is a decimal mark
+    run("convert edges e.csv g.h5 --features n.csv")
+
+
+def test_other_spellings_by_hash():
+    """What is hashed: whole numbers with a fraction of 0, as a data frame with gaps writes them, are the same; other separators
+    of items are an error."""
+    write("e.csv", "src,dst\na,b\nb,c\n")
+    write("n.csv", "id,zip,tags,label\na,1001,u|v,x\nb,1002,v,y\nc,1003,w|u,x\n")
+    run("convert edges e.csv g.h5 --features n.csv --types zip=hash:32,tags=set:32")
+    write("m.csv", "id,zip,tags,label\na,1001.0,u|v,x\nb,1002.0,v,y\nc,1003.0,w|u,x\n")
+    run("convert edges e.csv h.h5 --features m.csv --like g.h5")
+    assert features("h.h5") == features("g.h5")
+    with h5py.File("g.h5", "a") as f:  # an earlier encoder, which hashes a field as it is
+        encoder = f["nodes/x_encoder"][:].tobytes().replace(b',"whole_numbers":true', b"")
+        del f["nodes/x_encoder"]
+        f["nodes/x_encoder"] = np.frombuffer(encoder, np.uint8)
+    run("convert edges e.csv h.h5 --features n.csv --like g.h5")
+    assert features("h.h5") == features("g.h5")
+    run("convert edges e.csv h.h5 --features m.csv --like g.h5")
+    assert features("h.h5") != features("g.h5")
+    for types in ("hash:32,tags=set:32", "hash:32,tags=set"):
+        run(f"convert edges e.csv g.h5 --features n.csv --types zip={types}")
+        write("m.csv", "id,zip,tags,label\na,1001,u;v,x\nb,1002,v,y\nc,1003,w;u,x\n")
+        refused("convert edges e.csv h.h5 --features m.csv --like g.h5",
+                says='m.csv: column 3 (tags) has a semicolon in 2 fields, and in none "|", which is between the items in g.h5, '
+                     'expected it here, too\n')
+        write("m.csv", 'id,zip,tags,label\na,1001,"u,v",x\nb,1002,v,y\nc,1003,w,x\n')
+        expect(run("convert edges e.csv h.h5 --features m.csv --like g.h5"), 'tags: a comma in 1 field, and in none "|"')
+        write("m.csv", 'id,zip,tags,label\na,1001,u,x\nb,1002,v w,y\nc,1003,w,x\n')
+        assert "in none" not in run("convert edges e.csv h.h5 --features m.csv --like g.h5")
+
+
+def test_dates():
+    """Times of day are days since the first date, with seconds; those with and without a zone do not mix."""
+    write("e.csv", "src,dst\na,b\nb,c\n")
+    stamps = ["2024-03-05T10:00:00", "2024-03-05T10:01:00", "2024-03-07T10:03:59"]
+    table = "id,t,label\n" + "".join("%s,{},%s\n" % (name, "xyx"["abc".index(name)]) for name in "abc")
+    write("n.csv", table.format(*stamps))
+    expect(run("convert edges e.csv g.h5 --features n.csv"), "t: date, in days since 2024-03-05\n")
+    seconds = np.array(features("g.h5")).ravel() * 86400
+    assert abs(seconds - [36000, 36060, 2 * 86400 + 36239]).max() < 0.02, seconds
+    write("m.csv", table.format("2024-03-04T12:00:00", *stamps[1:]))
+    run("convert edges e.csv h.h5 --features m.csv --like g.h5")  # the first table's days
+    assert features("h.h5")[0] == [-0.5] and features("h.h5")[1:] == features("g.h5")[1:]
+    run("convert edges e.csv h.h5 --features m.csv --split 34,33,33")
+    run("train_sage h.h5 --epochs 1 --quiet --checkpoint s.ck")
+    expect(run("predict g.h5 --checkpoint s.ck --out p.csv", status=1),
+           "column t is a date in days since 2024-03-05 here, a date in days since 2024-03-04 in the training; convert with --like MODEL")
+    with h5py.File("g.h5", "a") as f:  # an earlier encoder
+        encoder = f["nodes/x_encoder"][:].tobytes().replace(b',"origin":19787', b"").replace(b'"origin":19787,', b"")
+        del f["nodes/x_encoder"]
+        f["nodes/x_encoder"] = np.frombuffer(encoder, np.uint8)
+    expect(run("convert edges e.csv h.h5 --features n.csv --like g.h5"), "t: dates, rounded by 85 seconds at most")
+    assert abs(np.array(features("h.h5")).ravel() * 86400 - (19787 * 86400 + seconds)).max() < 86
+    write("m.csv", table.format("2004-03-05", "2024-03-05", "2024-03-06"))  # whole days stay exact
+    expect(run("convert edges e.csv h.h5 --features m.csv"), "t: date, in days since 1970-01-01\n")
+    assert features("h.h5")[1:] == [[19787], [19788]]
+    write("m.csv", table.format("2004-03-05T01:02:03", *stamps[1:]))
+    expect(run("convert edges e.csv h.h5 --features m.csv"), "t: date, in days since 2004-03-05, rounded by 22 seconds at most\n")
+    write("m.csv", table.format(stamps[0], "2024-03-05T12:01:00+02:00", stamps[2]))
+    mixed = 'm.csv:3: "2024-03-05T12:01:00+02:00" in column 2 (t), expected a time zone in all dates or in none, not in 1 of 3'
+    refused("convert edges e.csv h.h5 --features m.csv",
+            says=mixed + " (--types COLUMN=category takes them as texts; --without COLUMN: no feature)\n")
+    refused("convert edges e.csv h.h5 --features m.csv --like g.h5", says=mixed + "\n")
+    write("f.csv", "src,dst,at\na,b,2021-01-01 00:00:00.123456100\nb,c,2021-01-01 00:00:00.123456900\nc,a,2021-01-01 00:00:00.123457\n")
+    expect(run("convert tables t.h5 --edges f.csv --time f=at"),
+           "in microseconds since 1970-01-01 UTC; 2 with digits beyond, which are cut off\n")
+
+
+def test_fillings_of_edges():
+    """Gaps of edges get the mean of the training edges, of a drawn split and of a column, with one type and with several."""
+    rng = np.random.default_rng(1)
+    amount = rng.uniform(0, 9, 60).round(2) ** 3
+    gap = np.arange(60) % 5 == 0
+    part = np.where(np.arange(60) < 40, "train", np.where(np.arange(60) < 50, "val", "test"))
+    write("pay.csv", "src,dst,amt,kind,lab,part\n" + "".join(
+        f"{rng.integers(20)},{rng.integers(20)},{'' if gap[k] else amount[k]},{'pq'[k % 2]},{'xy'[k % 3 % 2]},{part[k]}\n" for k in range(60)))
+    for words, count in (("--split 60,20,20", 36), ("--split-column part", 40), ("--split 60,20,20 --relation kind", 36)):
+        out = run(f"convert tables t.h5 --edges pay.csv --attributes amt --impute pay=mean --label pay=lab {words}".replace("pay=", ""))
+        expect(out, f"missing numbers imputed (mean of {count} training edges)")
+        seen, fillings = [], set()
+        with h5py.File("t.h5") as f:
+            typed = f.attrs["version"] == 2
+            for group, splits in (((f["edges/" + k], f[f"edges/{k}/splits"]) for k in f["edges"]) if typed else ((f["edges"], f["splits"]),)):
+                x = group["attr"][:].ravel()
+                known = np.isin(x, amount[~gap].astype(np.float32))
+                fillings |= set(x[~known].tolist())
+                seen += [x[i] for i in splits["train"][:] if known[i]]
+        assert len(fillings) == 1 and abs(fillings.pop() - np.mean(seen)) < 1e-3, words
+
+
+def test_sums_of_zero():
+    """Merged weights that are 0 are counted, as those of a list are."""
+    write("e.csv", "src,dst,weight\na,b,2.5\na,b,-2.5\nb,a,1\n")
+    expect(run("convert edges e.csv g.h5 --coalesce"), "1 of 3 edges merged with equal ones, adding their weights; 1 of 2 merged weights are 0\n")
+    expect(run("convert tables g.h5 --edges e.csv --coalesce true --weight weight"), "adding their weights; 1 of 2 merged weights are 0\n")
+
+
+def test_matrix_with_commas():
+    """Numbers with decimal commas are no names of a symmetric matrix."""
+    write("m.csv", "0;0,5;1,5;2,5\n0,5;0;1;0\n1,5;1;0;3\n2,5;0;3;0\n")
+    expect(run("convert edges m.csv g.h5 --layout matrix", status=1), '"0,5" in column 2', "--decimal comma: numbers have a decimal comma")
+    run("convert edges m.csv g.h5 --layout matrix --decimal comma")
+    assert len(features("g.h5", "edges/weight")) == 10
+    write("m.csv", "n1;n2\n0;1\n1;0\n")
+    run("convert edges m.csv g.h5 --layout matrix")
+
+
+for test in (test_spellings, test_spellings_between_tables, test_first_column, test_copies_of_labels, test_triples,
+             test_signs, test_several_labels, test_headers, test_tu, test_positions, test_thousands,
+             test_other_spellings_by_hash, test_dates, test_fillings_of_edges, test_sums_of_zero,
+             test_matrix_with_commas):
     test()

@@ -154,7 +154,8 @@ TEST_CASE_FIXTURE(EdgeFiles, "edges that are merged or dropped are counted, and 
   CHECK(says(import("7,8\n8,7\n7,7\n8,9\n", both).notes,
              "…\nedges: 1 self-loops dropped\nedges: 2 of 6 edges merged with equal ones\n"));
   CHECK(says(import("src,dst,weight\n7,8,0\n7,8,2\n8,9,0\n", {.coalesce = true}).notes,
-             "…; 2 of 3 weights are 0\nedges: 1 of 3 edges merged with equal ones, adding their weights\n"));
+             "…; 2 of 3 weights are 0\nedges: 1 of 3 edges merged with equal ones, adding their "
+             "weights; 1 of 2 merged weights are 0\n"));
   CHECK(says(import("7,8\n8,9\n", both).notes,
              "…\nedges: 0 self-loops dropped\nedges: 0 of 4 edges merged with equal ones\n"));
   const std::string text =

@@ -419,9 +419,14 @@ TEST_CASE_FIXTURE(EdgeFiles, "numbers with a decimal comma are read on request, 
   CHECK(weights(import(german, comma)) == F{3.5, 1.25});
   CHECK(weights(import("A B -3,5e1\nB C ,5\n",
                        {.text = {.decimal = Decimal::comma}, .columns = {.weight = "3"}})) == F{-35, 0.5});
-  CHECK(refused("A;B;1.250,5\n",
-                {.header = Header::no, .text = {.decimal = Decimal::comma}, .columns = {.weight = "3"}}) ==
-        "edges:1: \"1.250,5\" in column 3, expected a weight, finite and within float32");
+  const EdgeListOptions third{
+      .header = Header::no, .text = {.decimal = Decimal::comma}, .columns = {.weight = "3"}};
+  const FoundEdges thousands = import("A;B;1.250,5\nB;C;-12.345.678\nC;A;1.250\n", third);
+  CHECK(weights(thousands) == F{1250.5, -12345678, 1250});
+  CHECK(says(thousands.notes, "…3 weights have points between thousands…"));
+  for (const char* wrong : {"1.25,5", "0.125", "1234.567", ".250", "1.250,", "1..250", "1.250,5e3"})
+    CHECK(refused(fmt::format("A;B;{}\n", wrong), third) ==
+          fmt::format("edges:1: \"{}\" in column 3, expected a weight, finite and within float32", wrong));
   CHECK(refused("A;B;3,5\n", {.header = Header::no, .columns = {.weight = "3"}}) ==
         "edges:1: \"3,5\" in column 3, expected a weight, finite and within float32 (--decimal comma: "
         "numbers have a decimal comma)");

@@ -12,9 +12,9 @@ FeatureEncoder people() {
            {.column = "rank", .type = ColumnType::ordinal, .categories = {"9", "10"}, .filling = {0.5f}},
            {.column = "note", .type = ColumnType::text, .columns = 2},
            {.column = "v", .type = ColumnType::vector, .columns = 2, .filling = {1.0f, 0.1f}},
-           {.column = "day", .type = ColumnType::date},
+           {.column = "day", .type = ColumnType::date, .origin = 19787},
            {.column = "ok", .type = ColumnType::boolean},
-           {.column = "zip", .type = ColumnType::hash, .columns = 1}}};
+           {.column = "zip", .type = ColumnType::hash, .columns = 1, .whole_numbers = true}}};
 }
 
 Dataset dataset_with(const FeatureEncoder& encoder) {
@@ -38,6 +38,12 @@ TEST_CASE("an encoder names its features, and is the same after writing and read
   CHECK(encoder.feature_names() == Names{"age", "colour=blue", "colour=größe \"5\"", "rank", "note[0]",
                                          "note[1]", "v[0]", "v[1]", "day", "ok", "zip[0]"});
   CHECK(FeatureEncoder::parse(encoder.json(), "f.h5", 11) == encoder);
+  const std::string day = R"({"columns": [{"name": "d", "type": "date")";
+  CHECK(FeatureEncoder::parse(day + "}]}", "f.h5", 1).columns[0].origin ==
+        0);  // as earlier versions wrote it
+  CHECK(refused_json(day + R"(, "origin": 1.5}]})") == "f.h5: d: origin: missing or wrong");
+  CHECK(refused_json(day + R"(, "origin": 2932897}]})") ==
+        "f.h5: d: origin: 2932897, expected -719528 to 2932896");
   CHECK(FeatureEncoder::numbers({"a", "b"}).json() ==
         R"({"columns":[{"name":"a","type":"number"},{"name":"b","type":"number"}]})");
 }
@@ -182,6 +188,11 @@ TEST_CASE("encoders are compared by what features of the same names mean") {
         "column note is hash:16 here, text:16 in the training");
   CHECK(found(2, [](auto& c) { c.categories.clear(), c.columns = 16; }) ==
         "column tags is set:16 here, a set in the training");
+  const FeatureEncoder dated{{{.column = "d", .type = ColumnType::date, .origin = 19787}}},
+      plain{{{.column = "d", .type = ColumnType::date}}};
+  CHECK(different_types(dated, dated).empty());
+  CHECK(different_types(plain, dated) ==
+        "column d is a date here, a date in days since 2024-03-05 in the training");
   const FeatureEncoder numbers = FeatureEncoder::numbers({"size", "note", "color"});
   CHECK(different_types(numbers, trained) ==
         "column size is a number here, an ordinal of L, M, S in the training, and so 2 more");

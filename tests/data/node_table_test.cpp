@@ -429,7 +429,7 @@ TEST_CASE_FIXTURE(EdgeFiles,
 TEST_CASE_FIXTURE(EdgeFiles, "types on request: ordinals, hashes, words and dates") {
   EdgeListOptions o = with_table(*this,
                                  "id,size,zip,note,day\nann,10,A1,red car,2024-03-01\nbob,9,B2,,1969-12-31\n"
-                                 "cid,10,A1,car,1970-01-01T12:00Z\n");
+                                 "cid,10,A1,car,1970-01-01T12:00\n");
   o.node_files.types = {
       {"size", ColumnType::ordinal}, {"zip", ColumnType::hash, 8}, {"note", ColumnType::text, 8}};
   const FoundEdges found = import(kRing, o);
@@ -441,17 +441,19 @@ TEST_CASE_FIXTURE(EdgeFiles, "types on request: ordinals, hashes, words and date
   const auto row = [&](int i) { return F(x.begin() + 18 * i, x.begin() + 18 * (i + 1)); };
   CHECK(row(0)[0] == 1);  // 9 before 10
   CHECK(row(1)[0] == 0);
-  CHECK(row(0)[17] == 19783);
-  CHECK(row(1)[17] == -1);
-  CHECK(row(2)[17] == 0.5f);
+  CHECK(row(0)[17] == 19784);  // days since the first one
+  CHECK(row(1)[17] == 0);
+  CHECK(row(2)[17] == 1.5f);
   CHECK(std::equal(x.begin() + 1, x.begin() + 9, x.begin() + 37));  // one zip
   const auto ones = [&](int i) { return std::count(x.begin() + 18 * i + 1, x.begin() + 18 * i + 9, 1.0f); };
   for (int i = 0; i < 3; ++i) CHECK(ones(i) == 1);
   CHECK(std::count(x.begin() + 27, x.begin() + 35, 0.0f) == 8);  // no note
   CHECK(row(2)[9] == 1);                                         // car, by its hash
-  CHECK(says(found.notes,
-             "…; size: 0 to 1, from 9 to 10; zip: hashed into 8 columns; note: words and pairs of words, "
-             "hashed into 8 columns, 1 without one; day: date, in days since 1970-01-01\n"));
+  CHECK(
+      says(found.notes,
+           "…; size: 0 to 1, from 9 to 10; zip: hashed into 8 columns; note: words and pairs of words, "
+           "hashed into 8 columns, 1 without one; day: date, in days since 1969-12-31, rounded by 85 seconds "
+           "at most\n"));
   CHECK(says(refused(kRing, with_table(*this, "id,day\nann,3/1/2024\nbob,3/2/2024\ncid,3/1/2024\n")),
              "features:2: \"3/1/2024\" in column 2 (day), a column of dates whose order is unclear…"));
   o = with_table(*this, "id,day\nann,2024-03-01\nbob,soon\ncid,\n");

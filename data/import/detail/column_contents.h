@@ -1,8 +1,10 @@
 #pragma once
 
 #include <adjoint/data/feature_encoder.h>
+#include <adjoint/data/import/detail/date_range.h>
 #include <adjoint/data/import/fields.h>
 #include <adjoint/data/import/rounding.h>
+#include <adjoint/data/import/thousands.h>
 
 #include <array>
 #include <cstdint>
@@ -27,6 +29,7 @@ class ColumnContents {
   void add_number(std::string_view field, float number) {
     codes_ += field[0] == '0' && is_code(field);
     rounding_.add(field, number);
+    thousands_.add(field);
   }
   void add_gap(int64_t line) {
     if (gaps_++ == 0) gap_line_ = line;
@@ -38,11 +41,17 @@ class ColumnContents {
   int64_t gaps() const { return gaps_; }
   /// What numbers lose: zeros in front, as of codes, or digits; or nothing.
   std::string losses() const;
+  const Thousands& thousands() const { return thousands_; }
   int64_t gap_line() const { return gap_line_; }
+  const DateRange& dates() const { return range_; }
   /// Line and text of the first field that is no number, if there is one.
-  /// In a column of dates, that is none.
-  int64_t text_line() const { return spoils_dates() ? no_date_line_ : line_; }
-  const std::string& text() const { return spoils_dates() ? no_date_ : first_; }
+  /// In a column of dates, that is none, or is one of another kind.
+  int64_t text_line() const {
+    return spoils_dates() ? no_date_line_ : mixes_zones() ? range_.mixed_line() : line_;
+  }
+  const std::string& text() const {
+    return spoils_dates() ? no_date_ : mixes_zones() ? range_.mixed_text() : first_;
+  }
 
   /// Sets type, categories and columns of `encoder`, whose name and, for hash, text and set, columns are set;
   ///; for a column of `rows` rows. Returns what is wrong: 'expected a finite
@@ -59,6 +68,10 @@ class ColumnContents {
   bool spoils_dates() const {
     return dates_ < texts_ && (wanted_ ? wanted_ == ColumnType::date : 2 * dates_ > texts_);
   }
+  /// Whether all are dates that do not compare.
+  bool mixes_zones() const {
+    return range_.mixes_zones() && dates_ == texts_ && wanted_.value_or(ColumnType::date) == ColumnType::date;
+  }
   void add_items(std::string_view field);
   std::string choose_set(ColumnEncoder& encoder) const;
   void add_kind(std::string_view field) {
@@ -73,9 +86,11 @@ class ColumnContents {
   int64_t texts_ = 0, booleans_ = 0, vectors_ = 0, dates_ = 0, ambiguous_dates_ = 0, gaps_ = 0;
   int64_t codes_ = 0;  // of numbers
   Rounding rounding_;
+  Thousands thousands_;
   int64_t commas_ = 0;               // texts that may be numbers with a decimal comma
   int64_t line_ = 0, gap_line_ = 0;  // of the first of them
   std::string first_;
+  DateRange range_;
   int64_t no_date_line_ = 0;  // of the first text that is no date
   std::string no_date_;
   int64_t width_ = 0;                                      // numbers in each vector; -1: different

@@ -2,6 +2,7 @@
 
 #include <adjoint/data/import/detail/node_type.h>
 #include <adjoint/data/import/rounding.h>
+#include <adjoint/data/import/thousands.h>
 
 #include <string>
 #include <vector>
@@ -23,7 +24,8 @@ class EdgeTable {
     EdgeType type;
     HeteroGraph::Edges edges;
     ItemTable items;
-    int64_t merged = 0;  ///< edges that became part of an equal one
+    int64_t merged = 0;      ///< edges that became part of an equal one
+    std::string zeros = {};  ///< "; 2 of 9 merged weights are 0", or nothing
   };
   /// The edges by type; after all tables of edges were read.
   std::vector<Part> parts(const HeteroGraph::NodeCounts& counts, std::vector<std::string>& notes);
@@ -52,8 +54,17 @@ class EdgeTable {
   bool has_kinds() const { return relation_ >= 0 || columns_.source_type >= 0; }
   bool find_typed_columns(const NodeTypes& types);
   void find_relation(const EdgeColumns& without_choice);
+  using KindRows = std::vector<std::vector<int32_t>>;
+  /// The types of edges in the table.
+  std::vector<EdgeType> kinds() const { return has_kinds() ? kinds_ : std::vector{type_}; }
+  /// Numbers of rows by type, without the dropped ones.
+  KindRows rows_by_kind() const;
   /// Features, labels, splits and times of all rows.
-  ItemTable row_items(std::vector<std::string>& notes);
+  ItemTable row_items(const KindRows& rows, const HeteroGraph::NodeCounts& counts,
+                      std::vector<std::string>& notes);
+  /// Splits of all rows: those of each type, together.
+  std::vector<Split> draw_splits(const Tensor& labels, const KindRows& rows,
+                                 const HeteroGraph::NodeCounts& counts) const;
   Part part(const EdgeType& type, const std::vector<int32_t>& rows, const ItemTable& items,
             const HeteroGraph::NodeCounts& counts) const;
   /// Columns that are used.
@@ -76,7 +87,8 @@ class EdgeTable {
   bool doubtful_[2] = {};          // an end's type is the table's, though its column is called otherwise
   std::vector<std::string> bare_;  // types of nodes without a table, beside tables
   int64_t dropped_ = 0;
-  Rounding rounding_;  // of weights
+  Rounding rounding_;    // of weights
+  Thousands thousands_;  // the same
   EdgeDirections directions_;
   IdSpellings spellings_;                                         // of ends
   NodeIds relations_{NodeIds::Kind::names, files_.id_decimal()};  // names of types

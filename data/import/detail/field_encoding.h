@@ -50,6 +50,7 @@ class FieldEncoder {
  private:
   FieldState encode_category(std::string_view field, float* features) const;
   FieldState encode_set(std::string_view field, float* features) const;
+  std::string_view hashed_text(std::string_view text) const;
 
   const ColumnEncoder& encoder_;
   Decimal decimal_;

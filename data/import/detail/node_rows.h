@@ -158,7 +158,8 @@ FeatureTable read_features(NodeRows& rows, int64_t nodes, const NodeFiles& files
 
 /// Fits the fillings of the encoder column by column over the nodes `train` (absent: all), and replaces NaN
 /// by them; returns a note: "5 missing numbers imputed (mean) in 2 columns: …".
-std::string impute(FeatureTable& table, Imputation imputation, const Tensor& train, const TextSource& source);
+std::string impute(FeatureTable& table, Imputation imputation, const Tensor& train, const TextSource& source,
+                   std::string_view item);
 
 /// Columns of numbers, truths and categories that say the same as labels, int32 [N], of so many classes: each
 /// class has a value of its own in the column, or in several together, one for each class. None of fewer than
