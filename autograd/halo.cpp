@@ -13,10 +13,10 @@ Var halo_rows(const Relation& relation, const Var& x) {
   ADJ_CHECK(x && x.size(0) == relation.num_src(), "halo_rows: x is {}, expected the {} rows of the rank",
             x ? x.shape().str() : "absent", relation.num_src());
   const Tensor rows = relation.source_rows(as_rows(x.value()));
-  const Shape own = x.shape();
-  return record("halo_rows", rows.reshape(own.with(0, rows.size(0))), {x},
-                [relation, own](Tensor dy, Gradients& out) {
-                  out.add(relation.sum_source_rows(as_rows(dy)).reshape(own));
+  const Shape shape = x.shape();
+  return record("halo_rows", rows.reshape(shape.with(0, rows.size(0))), {x},
+                [relation, shape](Tensor dy, Gradients& out) {
+                  out.add(relation.sum_source_rows(as_rows(dy)).reshape(shape));
                 });
 }
 

@@ -63,7 +63,7 @@ Var mean_over_ranks(const char* name, const Var& loss, const Tensor& total) {
   const Tensor totals = stacked_over_ranks(ranks->group, total);
   kernels::merge_means({.means = stacked_over_ranks(ranks->group, loss.value()),
                         .weights = totals,
-                        .own = ranks->group.rank(),
+                        .set = ranks->group.rank(),
                         .mean = mean,
                         .share = share});
   const auto counts = [](double all) { return all != 0.0; };

@@ -49,8 +49,8 @@ LoopedRelation make_looped(const Relation& relation, SelfLoops wanted) {
             kernels::kMaxEntries);
   const EdgeIndex edges = whole.edge_index();
   const Tensor sources = iota(whole.num_src(), device);
-  const Tensor own = sources.rows(first, first + nodes),
-               target = part ? gather_edges(own, edges.dst) : edges.dst;
+  const Tensor local = sources.rows(first, first + nodes),
+               target = part ? gather_edges(local, edges.dst) : edges.dst;
   const Tensor others = wanted == SelfLoops::added
                             ? iota(old, device)
                             : detail::places(kernels::PairTest::differ, edges.src, target);
@@ -58,7 +58,7 @@ LoopedRelation make_looped(const Relation& relation, SelfLoops wanted) {
   if (wanted == SelfLoops::removed && had_none) return looped;
   Tensor src = gather_edges(edges.src, others), dst = gather_edges(edges.dst, others), origin = others;
   if (wanted != SelfLoops::removed) {
-    src = concatenated(src, own);
+    src = concatenated(src, local);
     dst = concatenated(dst, iota(nodes, device));
     const Tensor loop = wanted == SelfLoops::completed && !had_none
                             ? last_loops(edges, nodes, first)

@@ -97,12 +97,12 @@ void on_ranks(const Settings& settings, const std::function<LearningTask(const S
       return run_task(settings, *whole, &part);
     }
     const RankPart part(group, devices);
-    Settings own = settings;
-    own.compute.device = group.device().str();
+    Settings chosen_settings = settings;
+    chosen_settings.compute.device = group.device().str();
     std::unique_lock lock(one_reader);
-    const LearningTask task = make(own);
+    const LearningTask task = make(chosen_settings);
     lock.unlock();
-    run_task(own, task, &part);
+    run_task(chosen_settings, task, &part);
   });
 }
 

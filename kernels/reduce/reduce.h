@@ -51,20 +51,20 @@ struct SumAllArgs {
 ADJ_KERNEL(sum_all, SumAllArgs)  ///< Scaled sum of all elements.
 
 /// The mean over all of R sets from their means and the weights of these, all [R] of one accumulator dtype:
-/// mean = Σ means[r] weights[r] / Σ weights, share = weights[own] / Σ weights, one element each; both 0 if
+/// mean = Σ means[r] weights[r] / Σ weights, share = weights[set] / Σ weights, one element each; both 0 if
 /// the weights add up to 0. A set of weight 0 does not count, whatever its mean.
 struct MergeMeansArgs {
   const Tensor& means;
   const Tensor& weights;
-  int64_t own;
+  int64_t set;
   Tensor& mean;
   Tensor& share;
 
   Device device() const { return means.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
-    ADJ_CHECK(means && means.dims() == 1 && own >= 0 && own < means.numel() &&
+    ADJ_CHECK(means && means.dims() == 1 && set >= 0 && set < means.numel() &&
                   accumulator_dtype(means.dtype()) == means.dtype(),
-              "{}: means are {}, expected [R] with set {}, not bfloat16", op, means.str(), own);
+              "{}: means are {}, expected [R] with set {}, not bfloat16", op, means.str(), set);
     check_like(op, "weights", weights, means);
     check_scalar(op, "mean", mean, means.dtype(), means.device());
     check_scalar(op, "share", share, means.dtype(), means.device());
@@ -75,7 +75,7 @@ ADJ_KERNEL(merge_means, MergeMeansArgs)  ///< Mean of several sets.
 namespace detail {
 /// merge_means of one device.
 template <class T>
-ADJ_HOST_DEVICE void merge_means(const T* means, const T* weights, int64_t sets, int64_t own, T* mean,
+ADJ_HOST_DEVICE void merge_means(const T* means, const T* weights, int64_t sets, int64_t set, T* mean,
                                  T* share) {
   double sum = 0.0, all = 0.0;
   for (int64_t r = 0; r < sets; ++r) {
@@ -84,7 +84,7 @@ ADJ_HOST_DEVICE void merge_means(const T* means, const T* weights, int64_t sets,
     all += static_cast<double>(weights[r]);
   }
   *mean = all == 0.0 ? T{0} : static_cast<T>(sum / all);
-  *share = all == 0.0 ? T{0} : static_cast<T>(static_cast<double>(weights[own]) / all);
+  *share = all == 0.0 ? T{0} : static_cast<T>(static_cast<double>(weights[set]) / all);
 }
 }  // namespace detail
 
@@ -119,7 +119,7 @@ struct CountEqualArgs {
 ADJ_KERNEL(count_equal, CountEqualArgs)  ///< Number of equal elements.
 
 // Reductions over the middle of three dimensions, x[P,N,Q]; a reduction over any dimension of a tensor is one
-// of these after reshaping. Sums over the first or last dimension have their own kernels, above.
+// of these after reshaping. Sums over the first or last dimension have their set kernels, above.
 
 /// y[P,Q] = Σ_n x[:, n, :]. Partial sums are merged in a fixed order.
 struct SumDimArgs {

@@ -107,12 +107,12 @@ def test_copies_of_labels():
     write("e.csv", "src,dst\n" + "".join(f"{k},{k + 1}\n" for k in range(1, 8)))
     label = "abcabcab"
 
-    def names_said(columns, line="--features n.csv --label label", of="label"):
-        write("n.csv", [["id", of, *columns]] + [[k + 1, label[k], *(column[k] for column in columns.values())] for k in range(8)])
+    def names_said(columns, line="--features n.csv --label label", name="label"):
+        write("n.csv", [["id", name, *columns]] + [[k + 1, label[k], *(column[k] for column in columns.values())] for k in range(8)])
         text = run(f"convert edges e.csv g.h5 {line}")
-        said = [line for line in text.splitlines() if "say the same" in line]
-        assert len(said) <= 1, text
-        return "".join(said).removeprefix("n.csv: features that say the same as the label, so that models see the answer: ")
+        notes = [line for line in text.splitlines() if "say the same" in line]
+        assert len(notes) <= 1, text
+        return "".join(notes).removeprefix("n.csv: features that say the same as the label, so that models see the answer: ")
     hot = {f"label_{c}": [int(x == c) for x in label] for c in "abc"}
     hint = " (--without leaves them out)"
     assert names_said({"enc": [ord(c) for c in label], "x": range(8)}) == "enc" + hint

@@ -49,7 +49,9 @@ void on_ranks(const Graph& graph, Device device, int64_t ranks, Run run) {
   });
 }
 
-Tensor own(const RankRows& rows, const Tensor& all) { return all.rows(rows.begin(), rows.end()).clone(); }
+Tensor local_rows(const RankRows& rows, const Tensor& all) {
+  return all.rows(rows.begin(), rows.end()).clone();
+}
 
 /// Of a layer that make() returns: its output, the gradients of x and of the parameters. `attr`: of edges, a
 /// third argument of the layer unless absent.
@@ -87,9 +89,9 @@ void check_layer(Make make, int64_t width, const Tensor& attr = {}, bool weighte
           layer.to(DType::f64);
           const optim::GradientSums sums(layer.parameters(), rows.group);
           const Graph part = graph.rank_rows(rows);
-          const Var mine = Var::parameter(own(rows, x));
+          const Var mine = Var::parameter(local_rows(rows, x));
           const Var out = output(layer, part, mine, rows.values(graph.in_edges(), of_edges));
-          out.backward(own(rows, dy));
+          out.backward(local_rows(rows, dy));
           bool same = close(rows.gather(out.value()), y.value(), kSame) &&
                       close(rows.gather(mine.grad()), input.grad(), kSame);
           const auto one = whole.named_parameters(), all = layer.named_parameters();
@@ -131,7 +133,11 @@ TEST_CASE("layers over ranks give the output and the gradients of one rank") {
       check_layer([=] { return Model<SAGEConv>(4, 3, SAGEConvOptions{.aggr = aggr}); }, 4);
       check_layer([=] { return Model<SAGEConv>(6, 3, SAGEConvOptions{.aggr = aggr, .project = true}); }, 6);
     }
-    check_layer([] { return Model<PNAConv>(4, 4, std::vector<int64_t>{1, 2, 3}, PNAConvOptions{.towers = 2}); }, 4);
+    check_layer(
+        [] {
+          return Model<PNAConv>(4, 4, std::vector<int64_t>{1, 2, 3}, PNAConvOptions{.towers = 2});
+        },
+        4);
     check_layer(
         [] {
           return Model<GINEConv<>>(4, GINEConvOptions{.edge_dim = 2}, std::vector<int64_t>{4, 3});
@@ -190,7 +196,7 @@ TEST_CASE("batch norm over ranks has the statistics, running statistics and grad
         CAPTURES(ranks, device.str(), name_of(dtype));
         std::atomic<int> right = 0;
         on_ranks(graph, device, ranks, [&](const RankRows& rows) {
-          auto all = pass(own(rows, x), own(rows, dy));
+          auto all = pass(local_rows(rows, x), local_rows(rows, dy));
           for (const size_t k : {0, 1}) all[k] = rows.gather(all[k]);
           for (const size_t k : {2, 3}) {
             const Tensor stacked = rows.group.gather(all[k].reshape({1, 5}));
@@ -250,8 +256,8 @@ TEST_CASE("losses over ranks are means over the rows of all, also where a rank h
             for (const int32_t i : chosen)
               if (i >= rows.begin() && i < rows.end())
                 places.push_back(i - static_cast<int32_t>(rows.begin()));
-            const Var mine = Var::parameter(own(rows, x));
-            const Var loss = losses[k](mine, own(rows, label), own(rows, target),
+            const Var mine = Var::parameter(local_rows(rows, x));
+            const Var loss = losses[k](mine, local_rows(rows, label), local_rows(rows, target),
                                        some ? Tensor::from(places, device) : Tensor());
             loss.backward();
             right += close(loss.value(), one.value(), kSame) &&
@@ -262,10 +268,11 @@ TEST_CASE("losses over ranks are means over the rows of all, also where a rank h
       }
     if (!device.is_cpu()) continue;
     const Tensor none = Tensor::full({nodes, classes}, NAN, DType::f64);
-    CHECK_ERROR_HAS(
-        on_ranks(graph, device, 2,
-                 [&](const RankRows& rows) { (void)mse_loss(Var(own(rows, x)), own(rows, none)); }),
-        "no selected row of any rank has a label");
+    CHECK_ERROR_HAS(on_ranks(graph, device, 2,
+                             [&](const RankRows& rows) {
+                               (void)mse_loss(Var(local_rows(rows, x)), local_rows(rows, none));
+                             }),
+                    "no selected row of any rank has a label");
   }
 }
 
@@ -281,7 +288,7 @@ TEST_CASE("dropout over ranks draws the masks of one rank for rows, and others f
         CAPTURES(width, ranks, device.str());
         std::atomic<int> right = 0;
         on_ranks(graph, device, ranks, [&](const RankRows& rows) {
-          right += same_bits(rows.gather(dropout(Var(own(rows, x)), 0.4f).value()), one);
+          right += same_bits(rows.gather(dropout(Var(local_rows(rows, x)), 0.4f).value()), one);
           const Tensor edges = dropout(Var(Tensor::full({1024, 1}, 1.0, DType::f32, device)), 0.5f).value();
           const Tensor all = rows.group.gather(edges.reshape({1, 1024}));
           for (int64_t other = 0; other < ranks; ++other)
@@ -312,7 +319,7 @@ TEST_CASE("gradients of several passes accumulate over ranks, and parameters wit
           b = Var::parameter(Tensor::full({2}, 2.0, DType::f64)),
           never = Var::parameter(Tensor::full({3}, 2.0, DType::f64));
       const optim::GradientSums sums({a, b, never}, rows.group);
-      twice(own(rows, x), a, b);
+      twice(local_rows(rows, x), a, b);
       right += close(a.grad(), used.grad(), kSame) && close(b.grad(), often.grad(), kSame) &&
                values(never.grad()) == Numbers{0, 0, 0};
     });

@@ -289,7 +289,7 @@ void softmax_backward(const SoftmaxBackwardArgs& args) {
 
 void merge_means(const MergeMeansArgs& args) {
   dispatch_float(args.means.dtype(), "merge_means", [&]<class T>() {
-    detail::merge_means(args.means.data<T>(), args.weights.data<T>(), args.means.numel(), args.own,
+    detail::merge_means(args.means.data<T>(), args.weights.data<T>(), args.means.numel(), args.set,
                         args.mean.mutable_data<T>(), args.share.mutable_data<T>());
   });
 }

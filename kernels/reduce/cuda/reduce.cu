@@ -460,9 +460,9 @@ namespace {
 template <class T>
 struct MergeMeans {
   const T *means, *weights;
-  int64_t sets, own;
+  int64_t sets, set;
   T *mean, *share;
-  __device__ void operator()(int64_t) const { detail::merge_means(means, weights, sets, own, mean, share); }
+  __device__ void operator()(int64_t) const { detail::merge_means(means, weights, sets, set, mean, share); }
 };
 
 }  // namespace
@@ -470,7 +470,7 @@ struct MergeMeans {
 void merge_means(const MergeMeansArgs& args) {
   dispatch_float(args.means.dtype(), "merge_means", [&]<class T>() {
     for_each("merge_means", args.means.device().index, 1,
-             MergeMeans<T>{args.means.data<T>(), args.weights.data<T>(), args.means.numel(), args.own,
+             MergeMeans<T>{args.means.data<T>(), args.weights.data<T>(), args.means.numel(), args.set,
                            args.mean.mutable_data<T>(), args.share.mutable_data<T>()});
   });
 }
