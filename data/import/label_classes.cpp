@@ -38,6 +38,14 @@ std::optional<double> exact_double_in(std::string_view text) {
   return value && std::abs(*value) < kExact ? value : std::nullopt;
 }
 
+/// Whether two texts are one label: also as the same number, 9 and 9.0, but not as codes, 09.
+bool is_same_label(std::string_view a, std::string_view b) {
+  if (a == b) return true;
+  if (is_code(a) || is_code(b)) return false;
+  const std::optional<double> number = exact_double_in(a);
+  return number && number == exact_double_in(b);
+}
+
 /// Ascending; compares as integers or numbers if all labels are such.
 struct LabelOrder {
   LabelClasses::Order order;
@@ -86,9 +94,12 @@ LabelTexts::LabelTexts(const std::optional<std::vector<std::string>>& missing,
   if (missing && (missing_.empty() || std::ranges::find(missing_, "") != missing_.end())) is_none_ = nullptr;
 }
 
+bool LabelTexts::is_listed(std::string_view field) const {
+  return std::ranges::any_of(missing_, [&](const std::string& text) { return is_same_label(text, field); });
+}
+
 bool LabelTexts::is_none(std::string_view field) const {
-  return field.empty() || std::ranges::find(missing_, field) != missing_.end() ||
-         (is_none_ != nullptr && is_none_(field));
+  return field.empty() || is_listed(field) || (is_none_ != nullptr && is_none_(field));
 }
 
 std::string LabelTexts::hint_of_signs() const {
@@ -96,7 +107,7 @@ std::string LabelTexts::hint_of_signs() const {
     return double_in(*text) == 0.0 || double_in(*text) == 1.0;
   };
   const auto is_sign = [&](const auto& entry) {
-    return double_in(entry.first) == -1.0 && std::ranges::find(missing_, entry.first) == missing_.end();
+    return double_in(entry.first) == -1.0 && !is_listed(entry.first);
   };
   if (!std::ranges::any_of(none_, is_sign) || !std::ranges::all_of(texts_, is_bit)) return "";
   return " (--missing-labels \"\": -1 is a class)";
@@ -126,9 +137,23 @@ std::string LabelTexts::note() const {
     if (++shown <= kShown)
       spelled += fmt::format("{} {} of \"{}\"", spelled.empty() ? "" : ",", count, excerpt(text));
   }
-  if (lines == 0) return "";
+  const std::string absent = note_of_absent();
+  if (lines == 0) return absent;
   return fmt::format("; {} line{} taken as unlabelled:{}{}{}", lines, lines == 1 ? "" : "s", spelled,
-                     shown > kShown ? ", …" : "", hint_of_signs());
+                     shown > kShown ? ", …" : "", hint_of_signs()) +
+         absent;
+}
+
+std::string LabelTexts::note_of_absent() const {
+  std::string note;
+  for (const std::string& text : missing_) {
+    const auto is_text = [&](const auto& entry) { return is_same_label(text, entry.first); };
+    if (text.empty() || std::ranges::any_of(none_, is_text)) continue;
+    note += fmt::format("; no line has \"{}\" of the missing labels", excerpt(text));
+    for (const std::string* found : texts_)
+      if (lower(*found) == lower(text)) note += fmt::format(", but \"{}\"", excerpt(*found));
+  }
+  return note;
 }
 
 bool is_missing_label(std::string_view text) {

@@ -29,8 +29,8 @@ LabelClasses label_classes(const std::vector<const std::string*>& texts);
 /// The distinct labels of a file, numbered by first appearance, and the spellings of missing ones.
 class LabelTexts {
  public:
-  /// `missing`: texts that mean no label besides the empty one and those that `is_none` says; if there are
-  /// none of them, or the empty one is among them, instead of these.
+  /// `missing`: texts, or numbers however written, that mean no label besides the empty one and those that
+  /// `is_none` says; if there are none of them, or the empty one is among them, instead of these.
   LabelTexts(const std::optional<std::vector<std::string>>& missing, bool (*is_none)(std::string_view));
 
   /// The text's number; -1: missing.
@@ -41,6 +41,9 @@ class LabelTexts {
 
  private:
   bool is_none(std::string_view field) const;
+  bool is_listed(std::string_view field) const;  // among missing_
+  /// What says which of missing_ no line has.
+  std::string note_of_absent() const;
   /// What says of "-1" that it is a class, where it may be one beside 1.
   std::string hint_of_signs() const;
 

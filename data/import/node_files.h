@@ -55,8 +55,9 @@ struct NodeFiles {
   /// The id and one label, or T of them; missing values and nodes without a line are unlabelled.
   std::string labels = {};
   bool labels_by_row = false;  ///< same; the first line is a label, and may be empty
-  /// Exact spellings of labels that mean unlabelled, in addition to empty ones, is_missing() values and -1.
-  /// An empty list, or one with an empty text, replaces these: "" alone makes -1 a class.
+  /// Labels that mean unlabelled, as texts or numbers (9 is 9.0, too), in addition to empty ones,
+  /// is_missing() values and -1. An empty list, or one with an empty text, replaces these: "" alone makes -1
+  /// a class.
   std::optional<std::vector<std::string>> missing_labels = {};
   bool signed_classes = false;  ///< -1 is a class, as of edges, whose labels may be signs
   /// node_class: any text; the distinct ones are classes 0 … C - 1 in ascending order, numerically if all are

@@ -426,8 +426,27 @@ def test_matrix_with_commas():
     run("convert edges m.csv g.h5 --layout matrix")
 
 
+
+
+def test_missing_labels():
+    """A class that means no label may be written as another number; one that does not occur is said."""
+    write("e.csv", "src,dst,sort\n1,2,9.0\n2,3,1\n3,4,2\n4,1,9\n")
+    for written, listed in (("9.0", "9"), ("9", "9.0"), ("9.00", "9"), ("9", "9")):
+        write("n.csv", f"id,f,label\n1,1,{written}\n2,2,1\n3,3,2\n4,4,{written}\n")
+        for line in (f"edges e.csv g.h5 --features n.csv --missing-labels {listed}", f"tables g.h5 --edges e.csv --nodes n.csv --missing-labels {listed}",
+                     f"edges e.csv g.h5 --labels n.csv --label label --missing-labels {listed}"):
+            expect(run(f"convert {line}"), "2 classes, 2 without a label", f'2 of "{written}"')
+    for line in ("edges e.csv g.h5 --edge-label sort --missing-labels 9", "tables g.h5 --edges e.csv --label sort --missing-labels 9"):
+        expect(run(f"convert {line}"), "2 classes, 2 without a label", '1 of "9", 1 of "9.0"')
+    write("n.csv", "id,f,label\n1,1,09\n2,2,Unknown\n3,3,9\n4,4,x\n")
+    for line in ("edges e.csv g.h5 --features n.csv --label label", "tables g.h5 --edges e.csv --nodes n.csv --label n=label"):
+        option = f"convert {line} --missing-labels " + "n=" * line.startswith("tables")
+        expect(run(option + "9,nosuch"), '3 classes, 1 without a label', '1 line taken as unlabelled: 1 of "9"; no line has "nosuch" of the missing labels')
+        expect(run(option + "unknown"), '; no line has "unknown" of the missing labels, but "Unknown"')
+
+
 for test in (test_spellings, test_spellings_between_tables, test_first_column, test_copies_of_labels, test_triples,
              test_signs, test_several_labels, test_headers, test_tu, test_positions, test_thousands,
              test_other_spellings_by_hash, test_dates, test_fillings_of_edges, test_sums_of_zero,
-             test_matrix_with_commas):
+             test_matrix_with_commas, test_missing_labels):
     test()
