@@ -44,17 +44,68 @@ bool is_label(const std::string& name) {
          words == Words{"node", "class"};
 }
 
-/// The part that a mask of this name selects; -1: it is none.
-int part_of_mask(const std::string& name) {
-  const std::vector<std::string> words = words_in(name);
-  return words.size() == 2 && words[1] == "mask" ? part_named(words[0]) : -1;
-}
+/// Masks by name: train_mask, and of several splits train_mask_0, ….
+class MaskColumns {
+ public:
+  /// False if the name is of none.
+  bool add(const std::string& name, int64_t column) {
+    std::vector<std::string> words = words_in(name);
+    int64_t number = kNone;
+    if (words.size() == 3)
+      if (const std::optional<int64_t> last = integer_in(words.back())) {
+        number = *last;
+        words.pop_back();
+      }
+    const bool named = words.size() == 2 && (words[0] == "mask" || words[1] == "mask");
+    const int part = named ? part_named(words[words[0] == "mask" ? 1 : 0]) : -1;
+    if (part < 0) return false;
+    Parts& parts = splits_.try_emplace(number, Parts{-1, -1, -1}).first->second;
+    parts[static_cast<size_t>(part)] = column;
+    return true;
+  }
+  /// Sets the masks, if all splits are complete, or else what is missing.
+  void move_to(NodeColumns& found, std::span<const std::string> names) const {
+    constexpr const char* kMasks[] = {"train_mask", "val_mask", "test_mask"};
+    const auto of_all = splits_.find(kNone);
+    std::vector<Parts> splits;
+    for (const auto& [number, own] : splits_) {
+      const bool filler = number == kNone && splits_.size() > 1 && std::ranges::find(own, -1) != own.end();
+      if (filler) continue;  // a part of all splits
+      Parts parts = own;
+      for (size_t part = 0; part < parts.size(); ++part) {
+        if (parts[part] < 0 && of_all != splits_.end()) parts[part] = of_all->second[part];
+        if (parts[part] < 0 && found.missing_mask.empty())
+          found.missing_mask = kMasks[part] + (number == kNone ? std::string() : fmt::format("_{}", number));
+      }
+      splits.push_back(parts);
+    }
+    if (found.missing_mask.empty()) {
+      found.masks = std::move(splits);
+      return;
+    }
+    for (const auto& [number, parts] : splits_)
+      for (const int64_t mask : parts)
+        if (mask >= 0) found.lone_masks.push_back(column_name(mask, names));
+  }
 
-/// The same for is_train, or train alone.
+ private:
+  using Parts = std::array<int64_t, 3>;
+  static constexpr int64_t kNone = -1;
+  std::map<int64_t, Parts> splits_;  // by number; kNone: without one
+};
+
+/// The part that a flag of this name selects: is_train, in_train, or train alone; -1: it is none.
 int part_of_flag(const std::string& name) {
   const std::vector<std::string> words = words_in(name);
-  if (words.size() == 2 && words[0] == "is") return part_named(words[1]);
+  if (words.size() == 2 && (words[0] == "is" || words[0] == "in")) return part_named(words[1]);
   return words.size() == 1 ? part_named(words[0]) : -1;
+}
+
+/// Whether it is called as the numbers of folds are.
+bool is_fold(const std::string& name) {
+  constexpr std::string_view kFolds[] = {"fold", "folds", "kfold"};
+  const std::vector<std::string> words = words_in(name);
+  return !words.empty() && std::ranges::find(kFolds, words.back()) != std::end(kFolds);
 }
 
 using Fields = std::vector<std::string>;
@@ -160,6 +211,8 @@ void find_splits(std::span<const std::string> names, const FirstFields& fields, 
       flags[static_cast<size_t>(flag)] = column;
     else if (is_split(names[k], fields[k]))
       found.splits.push_back(column);
+    else if (is_fold(names[k]))
+      found.doubtful_splits.push_back(column);
   }
   const auto is_set = [&](int64_t column, size_t row) {
     const std::string& field = fields[static_cast<size_t>(column)][row];
@@ -170,16 +223,28 @@ void find_splits(std::span<const std::string> names, const FirstFields& fields, 
   const size_t rows = fields.empty() ? 0 : fields[0].size();
   for (size_t row = 0; row < rows && apart; ++row)
     apart = std::ranges::count_if(flags, [&](int64_t k) { return k >= 0 && is_set(k, row); }) < 2;
-  if (!apart) return;
-  if (count == 3 && !found.has_masks())
-    found.masks = flags;
-  else  // test alone may be anything
-    for (const int64_t k : flags)
-      if (k >= 0 && (count > 1 || words_in(names[static_cast<size_t>(k)]).size() > 1))
-        found.splits.push_back(k);
+  if (apart && count == 3 && !found.has_masks()) {
+    found.masks = {flags};
+    return;
+  }
+  for (const int64_t k : flags) {
+    if (k < 0) continue;
+    const bool certain = apart && (count > 1 || words_in(names[static_cast<size_t>(k)]).size() > 1);
+    (certain ? found.splits : found.doubtful_splits).push_back(k);  // test alone may be anything
+  }
 }
 
 }  // namespace
+
+bool tells_rows(int64_t column, std::span<const std::string> names, const FirstFields& fields) {
+  if (names.empty()) return false;
+  const auto k = static_cast<size_t>(column);
+  if (column == 0 && (names[0].empty() || is_index(names, fields))) return true;
+  const std::vector<std::string> words = words_in(names[k]);
+  using Words = std::vector<std::string>;
+  return (words == Words{"edge", "id"} || words == Words{"eid"} || words == Words{"id"}) &&
+         !repeats(fields[k]);
+}
 
 std::string column_text(int64_t column, std::span<const std::string> names) {
   const auto k = static_cast<size_t>(column);
@@ -281,6 +346,25 @@ std::string NodeColumns::split_note(std::span<const std::string> names) const {
                              "val and test; --types makes it a feature)";
 }
 
+std::string NodeColumns::doubtful_note(std::span<const std::string> names) const {
+  std::vector<std::string> texts;
+  for (const int64_t column : doubtful_splits)
+    texts.push_back(fmt::format("\"{}\"", excerpt(column_name(column, names))));
+  return texts.empty()
+             ? ""
+             : fmt::format(
+                   "; {} look{} like a split and {} (--without leaves {} out; convert tables "
+                   "--split-column takes a column of train, val and test)",
+                   detail::listed(texts, 3), texts.size() == 1 ? "s" : "",
+                   texts.size() == 1 ? "is a feature" : "are features", texts.size() == 1 ? "it" : "them");
+}
+
+std::string NodeColumns::row_id_note(std::span<const std::string> names) const {
+  std::vector<std::string> texts;
+  for (const int64_t column : row_ids) texts.push_back(excerpt(column_name(column, names)));
+  return texts.empty() ? "" : "; passed over, as rows go by their order: " + detail::listed(texts, 3);
+}
+
 FirstFields first_fields(const std::string& path, const TextInput& input, const TableHead& head) {
   constexpr int64_t kRows = 1000, kFields = 200'000;
   FirstFields all(static_cast<size_t>(head.columns()));
@@ -361,21 +445,28 @@ NodeColumns node_columns(std::span<const std::string> names, const FirstFields& 
     return found;
   }
   others.insert(others.end(), {found.id, found.label});
+  MaskColumns masks;
   for (size_t k = 0; k < names.size(); ++k)
-    if (const int part = part_of_mask(names[k]); part >= 0 && !is_other(static_cast<int64_t>(k))) {
-      found.masks[static_cast<size_t>(part)] = static_cast<int64_t>(k);
-      others.push_back(static_cast<int64_t>(k));
-    }
-  constexpr const char* kMasks[] = {"train_mask", "val_mask", "test_mask"};
-  for (size_t part = std::size(kMasks); part-- > 0;)
-    if (found.masks[part] < 0) found.missing_mask = kMasks[part];
-  for (const int64_t mask : found.masks)
-    if (mask >= 0 && !found.missing_mask.empty()) found.lone_masks.push_back(column_name(mask, names));
-  if (!found.missing_mask.empty()) found.masks.fill(-1);
+    if (const auto mask = static_cast<int64_t>(k); !is_other(mask) && masks.add(names[k], mask))
+      others.push_back(mask);
+  masks.move_to(found, names);
+  // Ids beside rows that are nodes by their order.
+  for (size_t k = 0; by_row && k < names.size(); ++k) {
+    const auto row_id = static_cast<int64_t>(k);
+    if (fit_of_id(names[k]) <= kWeakFit || is_other(row_id) || is_taken(row_id)) continue;
+    if (!chosen.labels_alone)
+      data_fail(
+          "{}: {} is called as ids are, but rows are nodes by their order (--features-by-row), expected no "
+          "ids (without "
+          "the option rows go by them; --without \"{}\" leaves the column out)",
+          place, column_text(row_id, names), excerpt(names[k]));
+    found.row_ids.push_back(row_id);
+    others.push_back(row_id);
+  }
   find_splits(
       names, fields, [&](int64_t k) { return is_other(k) || is_taken(k); }, found);
   others.insert(others.end(), found.splits.begin(), found.splits.end());
-  if (found.has_masks()) others.insert(others.end(), found.masks.begin(), found.masks.end());
+  for (const auto& parts : found.masks) others.insert(others.end(), parts.begin(), parts.end());
   // A data frame's index is no feature beside ids, or of rows that are counted.
   if (found.id != 0 && !names.empty() && !is_taken(0) && (index || (!by_row && names[0].empty())))
     others.push_back(0);

@@ -31,13 +31,18 @@ struct NodeColumns {
   int64_t id = 0;                 ///< -1: rows have no id
   int64_t label = -1;             ///< -1: none
   std::vector<int64_t> features;  ///< as chosen, else ascending
-  /// train_mask, val_mask and test_mask, no features unless they are chosen; -1: not all of them are there.
-  std::array<int64_t, 3> masks{-1, -1, -1};
-  std::vector<std::string> lone_masks = {};         ///< names of those that are there, if not all are
-  std::string missing_mask = {};                    ///< the first one that is not
-  bool has_masks() const { return masks[0] >= 0; }  ///< all three
+  /// train_mask, val_mask and test_mask of each split (of several train_mask_0, …, where a part may have one
+  /// mask for all), no features unless they are chosen.
+  std::vector<std::array<int64_t, 3>> masks = {};
+  std::vector<std::string> lone_masks = {};          ///< names of those that are there, if not all are
+  std::string missing_mask = {};                     ///< the first one that is not
+  bool has_masks() const { return !masks.empty(); }  ///< all that splits need
   /// Further columns that say the split: no features unless they are chosen.
   std::vector<int64_t> splits = {};
+  /// Features that may be splits by their names: fold, or test of 0 and 1.
+  std::vector<int64_t> doubtful_splits = {};
+  /// Columns called as ids in a file of labels by row, which are passed over.
+  std::vector<int64_t> row_ids = {};
   /// `id` was found, but not as a first column whose name says ids.
   bool guessed_id = false;
   /// Where a first column without a name, or called index, is the id because no name says ids: it, and others
@@ -48,6 +53,10 @@ struct NodeColumns {
   std::string id_note(std::span<const std::string> names) const;
   /// "; passed over as a split, no feature: fold (…)", or nothing.
   std::string split_note(std::span<const std::string> names) const;
+  /// "; "fold" looks like a split and is a feature (…)", or nothing.
+  std::string doubtful_note(std::span<const std::string> names) const;
+  /// "; passed over, as rows go by their order: id", or nothing.
+  std::string row_id_note(std::span<const std::string> names) const;
 };
 
 /// The first fields of every column, without the header, at most 1000.
@@ -59,9 +68,9 @@ FirstFields first_fields(const std::string& path, const TextInput& input, const 
 /// node_id are ids, else nid, user_id, name and the like, if no field repeats; label and class are labels, in
 /// any case. A first column without a name, or called index, is a data frame's index, which is the id if
 /// nothing else is (possible_ids; detail::matching_id() decides by the ids of edges). `by_row`: there is no
-/// id. Throws DataError beginning with `place` for a choice that names no column, and for several columns
-/// that may be the id. `is_node`: of ids; a doubtful name of ids without any node loses to a first column
-/// with some.
+/// id. Throws DataError beginning with `place` for a choice that names no column, for several columns that
+/// may be the id, and for features by row beside a column called id. `is_node`: of ids; a doubtful name of
+/// ids without any node loses to a first column with some.
 NodeColumns node_columns(std::span<const std::string> names, const FirstFields& fields, int64_t columns,
                          const NodeColumnNames& chosen, bool by_row, const std::string& place,
                          const std::function<bool(std::string_view)>& is_node = {});
@@ -70,6 +79,9 @@ NodeColumns node_columns(std::span<const std::string> names, const FirstFields& 
 /// those that are missing and those that are new.
 std::vector<int64_t> columns_like(std::span<const std::string> known, std::span<const std::string> names,
                                   int64_t columns, const std::string& place);
+
+/// Whether a column of a table of edges has numbers or names of its rows: a data frame's index, edge_id.
+bool tells_rows(int64_t column, std::span<const std::string> names, const FirstFields& fields);
 
 /// The name of a column; "column 3" without one.
 std::string column_name(int64_t column, std::span<const std::string> names);

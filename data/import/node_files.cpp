@@ -37,13 +37,17 @@ Tensor read_part(NodeRows& rows, const Tensor& y, std::vector<uint8_t>& seen,
   return Tensor::from(part);
 }
 
-/// The parts that columns of true and false, or 1 and 0, select. Nodes without a label are in none, with a
-/// note.
-Split read_masks(NodeRows& rows, const NodeIds& ids, const Tensor& y, std::vector<std::string>& notes) {
+/// The parts that columns of true and false, or 1 and 0, select, three for each split. Nodes without a label
+/// are in none, with a note.
+std::vector<Split> read_masks(NodeRows& rows, const NodeIds& ids, const Tensor& y,
+                              std::vector<std::string>& notes) {
   constexpr size_t kParts = 3;
-  const std::array<int64_t, kParts> masks = rows.columns().masks;
-  rows.read_columns({masks.begin(), masks.end()});
-  std::array<std::vector<int32_t>, kParts> parts;
+  std::vector<int64_t> masks, all;  // of each part; each once
+  for (const auto& split : rows.columns().masks) masks.insert(masks.end(), split.begin(), split.end());
+  for (const int64_t mask : masks)
+    if (std::ranges::find(all, mask) == all.end()) all.push_back(mask);
+  rows.read_columns(all);
+  std::vector<std::vector<int32_t>> parts(masks.size());
   TextSource& source = rows.source();
   std::vector<std::string> unlabelled;
   const auto is_set = [&](std::string_view field, int64_t line, size_t slot) {
@@ -51,14 +55,14 @@ Split read_masks(NodeRows& rows, const NodeIds& ids, const Tensor& y, std::vecto
     const float value = flag ? *flag : rows.head().number_in(field).value_or(-1.0f);
     if (value != 0.0f && value != 1.0f)
       source.fail(line, "\"{}\" in {}, expected true or false", excerpt(field),
-                  column_text(masks[slot], rows.names()));
+                  column_text(all[slot], rows.names()));
     return value;
   };
   (void)rows.read_rows(
       source,
       [&](const TextBlock& block) {
         RowBlock part;
-        rows.read_block(block, kParts, part,
+        rows.read_block(block, std::ssize(all), part,
                         [&](size_t slot, std::string_view field, int64_t line, float* row) {
                           row[slot] = is_set(field, line, slot);
                         });
@@ -66,26 +70,36 @@ Split read_masks(NodeRows& rows, const NodeIds& ids, const Tensor& y, std::vecto
       },
       [&](const RowBlock& part, size_t k, int32_t node) {
         const bool labelled = !y || detail::is_labelled(y, node);
-        size_t count = 0;
-        for (size_t slot = 0; slot < kParts; ++slot) {
-          if (part.values[kParts * k + slot] != 1.0f) continue;
-          if (labelled) parts[slot].push_back(node);
-          ++count;
+        size_t count = 0, most = 0;
+        for (size_t p = 0; p < masks.size(); ++p) {
+          if (p % kParts == 0) count = 0;
+          if (part.values[all.size() * k + static_cast<size_t>(rows.slot(masks[p]))] != 1.0f) continue;
+          if (labelled) parts[p].push_back(node);
+          most = std::max(most, ++count);
         }
-        if (count > 1) source.fail(part.lines[k], "a node in {} parts of the split, expected one", count);
-        if (count > 0 && !labelled) unlabelled.push_back(ids.text(node));
+        if (most > 1) source.fail(part.lines[k], "a node in {} parts of the split, expected one", most);
+        if (most > 0 && !labelled) unlabelled.push_back(ids.text(node));
       },
       [](const RowBlock&) {});
-  for (size_t slot = 0; slot < kParts; ++slot) {
-    if (parts[slot].empty())
+  std::vector<Split> splits;
+  for (size_t p = 0; p < masks.size(); ++p) {
+    if (parts[p].empty())
       source.fail(0, "no node {}in {}, expected some (--without leaves it out)",
-                  unlabelled.empty() ? "" : "with a label ", column_text(masks[slot], rows.names()));
-    std::sort(parts[slot].begin(), parts[slot].end());
+                  unlabelled.empty() ? "" : "with a label ", column_text(masks[p], rows.names()));
+    std::sort(parts[p].begin(), parts[p].end());
+    if (p % kParts == kParts - 1)
+      splits.push_back({Tensor::from(parts[p - 2]), Tensor::from(parts[p - 1]), Tensor::from(parts[p])});
   }
   if (!unlabelled.empty())
     notes.push_back(fmt::format("{}: nodes without a label, in no part: {}: {}", excerpt(source.path()),
                                 unlabelled.size(), detail::listed(unlabelled, 3)));
-  return {Tensor::from(parts[0]), Tensor::from(parts[1]), Tensor::from(parts[2])};
+  return splits;
+}
+
+/// Whether labels are often called so.
+bool is_label_word(std::string_view word) {
+  constexpr std::string_view kWords[] = {"y", "target", "targets", "label", "labels", "class", "outcome"};
+  return std::ranges::find(kWords, word) != std::end(kWords);
 }
 
 /// Notes about features that have the name of a label, from a file of its own, or say the same as the label:
@@ -99,10 +113,13 @@ void note_labels_within(const NodeFiles& files, const FeatureTable& table,
           fmt::format("{}: features that say the same as the label, so that models see the answer: {}{}",
                       excerpt(files.features), detail::listed(copies, 5),
                       files.columns.features.empty() ? " (--without leaves them out)" : ""));
-  if (labels.empty()) return;
-  for (const std::string& name : data.feature_names) {
-    const std::string word = lower(name);
-    if (word == "label" || word == "class" || std::find(labels.begin(), labels.end(), name) != labels.end())
+  if (files.labels.empty()) return;
+  for (const ColumnEncoder& encoder : table.encoder.columns) {
+    const std::string& name = encoder.column;
+    const std::vector<std::string> words = words_in(name);
+    const bool is_label = !words.empty() && is_label_word(words.back()) &&
+                          (words.size() == 1 || (words.size() == 2 && words[0] == "node"));
+    if (is_label || std::find(labels.begin(), labels.end(), name) != labels.end())
       notes.push_back(fmt::format("{}: column \"{}\" is a feature; if it is the label, models see the answer",
                                   excerpt(files.features), excerpt(name)));
   }
@@ -110,11 +127,10 @@ void note_labels_within(const NodeFiles& files, const FeatureTable& table,
 
 /// Names features that are called as labels often are, where there are no labels.
 std::string possible_labels(const NodeRows& rows, const std::vector<int64_t>& features) {
-  constexpr std::string_view kWords[] = {"y", "target", "targets", "label", "labels", "outcome"};
   for (const int64_t column : features) {
     const std::string name = column_name(column, rows.names());
     const std::vector<std::string> words = words_in(name);
-    if (!words.empty() && std::ranges::find(kWords, words.back()) != std::end(kWords))
+    if (!words.empty() && words.back() != "class" && is_label_word(words.back()))
       return fmt::format("; \"{0}\" is a feature (--label \"{0}\": it is the label)", excerpt(name));
   }
   return "";
@@ -172,7 +188,7 @@ void read_labels(const std::string& path, const Open& open, const NodeIds& ids, 
       data.class_names.clear();
     }
   }
-  if (!in_table) notes.back() += columns.split_note(rows.names());
+  if (!in_table) notes.back() += columns.split_note(rows.names()) + columns.row_id_note(rows.names());
   if (in_table) notes.back() += fmt::format("; labels from {}", column_text(columns.label, rows.names()));
   note_labels_within(files, table, in_table ? std::vector<std::string>() : names, data, notes);
 }
@@ -322,8 +338,10 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
       read.insert(read.end(), {columns.id, columns.label});
       read.insert(read.end(), columns.splits.begin(), columns.splits.end());
       read.insert(read.end(), files.read_elsewhere.begin(), files.read_elsewhere.end());
-      if (masks) read.insert(read.end(), columns.masks.begin(), columns.masks.end());
-      table.note += passed_over(read, rows.names(), rows.head().columns()) + columns.split_note(rows.names());
+      for (const auto& parts : columns.masks)
+        if (masks) read.insert(read.end(), parts.begin(), parts.end());
+      table.note += passed_over(read, rows.names(), rows.head().columns()) +
+                    columns.split_note(rows.names()) + columns.doubtful_note(rows.names());
       if (labels.empty() && rows.has_header() && files.columns.label.empty())
         table.note += possible_labels(rows, features);
       if (rows.has_header()) data.feature_names = table.encoder.feature_names();
@@ -338,11 +356,13 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
               excerpt(files.features));
   if (masks) {
     NodeRows rows = open(files.features, files.features_by_row, false, true);
-    data.splits = {read_masks(rows, ids, data.y, notes)};
+    data.splits = read_masks(rows, ids, data.y, notes);
+    const size_t count = data.splits.size();
     notes.push_back(
-        fmt::format("{}: split by its columns of masks: {} nodes to train, {} to validate, {} to test",
-                    excerpt(files.features), data.splits[0].train.numel(), data.splits[0].val.numel(),
-                    data.splits[0].test.numel()));
+        fmt::format("{}: {} by its columns of masks: {} nodes to train, {} to validate, {} to test{}",
+                    excerpt(files.features), count == 1 ? "split" : fmt::format("{} splits", count),
+                    data.splits[0].train.numel(), data.splits[0].val.numel(), data.splits[0].test.numel(),
+                    count == 1 ? "" : " in the first"));
   } else if (!files.split_column.empty()) {
     Dataset named = data;
     NodeIds(ids).move_to(named);

@@ -426,6 +426,49 @@ def test_matrix_with_commas():
     run("convert edges m.csv g.h5 --layout matrix")
 
 
+def test_masks():
+    """Numbered masks are several splits; what looks like a split and is a feature is said."""
+    write("e.csv", "src,dst\n" + "".join(f"{k},{k % 6 + 1}\n" for k in range(1, 7)))
+
+    def columns(**more):
+        write("n.csv", [["id", "f", *more]] + [[k + 1, 10 * k, *(column[k] for column in more.values())] for k in range(6)])
+        for line in ("edges e.csv g.h5 --features n.csv", "tables g.h5 --edges e.csv --nodes n.csv"):
+            text = run(f"convert {line}")
+            with h5py.File("g.h5") as f:
+                yield text, texts(f, "nodes/x_names"), {name: f["splits"][name][:].tolist() for name in sorted(
+                    f"{split}{part}" for split in ("", "1/") for part in ("train", "val", "test") if f"splits/{split}{part}" in f)}
+    first, second = {"train": [0, 3, 4, 5], "val": [1], "test": [2]}, {"1/train": [1, 2, 3], "1/val": [0], "1/test": [4, 5]}
+
+    def mask(part):
+        return [int(k in part) for k in range(6)]
+    for form in ("train_mask_%d val_mask_%d test_mask_%d", "mask_train%d mask_valid%d mask_test%d"):
+        names = form.split()
+        masks = {name % k: mask(split[part]) for k, split in enumerate((first, {part[2:]: rows for part, rows in second.items()}))
+                 for name, part in zip(names, ("train", "val", "test"))}
+        for text, features, splits in columns(**masks):
+            assert features == ["f"] and splits == {**first, **second}, (features, splits)
+            expect(text, "n.csv: 2 splits by its columns of masks: 4 nodes to train, 1 to validate, 1 to test in the first\n")
+    # A test mask for all, as of WikiCS; one that is missing.
+    masks = {"train_mask_0": mask([0]), "train_mask_1": mask([1]), "val_mask_0": mask([2]), "val_mask_1": mask([3])}
+    for text, features, splits in columns(**masks, test_mask=mask([4, 5])):
+        assert features == ["f"] and splits["1/train"] == [1] and splits["test"] == splits["1/test"] == [4, 5], splits
+    for text, features, splits in columns(**masks):
+        assert features == ["f"] and not splits
+        expect(text, "no split by train_mask_0, val_mask_0, train_mask_1 and 1 more, as there is no test_mask_0\n")
+    for text, features, splits in columns(in_train=mask([0, 1]), in_val=mask([2]), in_test=mask([3])):
+        assert features == ["f"] and splits == {"train": [0, 1], "val": [2], "test": [3]}, (features, splits)
+    for text, features, splits in columns(is_test=mask([1])):
+        assert features == ["f"] and not splits
+        expect(text, "passed over as a split, no feature: is_test")
+    for names in (["fold"], ["test"], ["cv_fold", "train"]):
+        for text, features, splits in columns(**{name: [0, 1] * 3 for name in names}):
+            assert features == ["f", *names]
+            expect(text, '; "cv_fold", "train" look like a split and are features (--without leaves them out' if len(names) == 2 else
+                   f'; "{names[0]}" looks like a split and is a feature (--without leaves it out; convert tables --split-column takes')
+    for text, _, splits in columns(train=[1] * 6, val=mask([1]), test=mask([2])):  # a row in two parts
+        assert not splits
+        expect(text, '"train", "val", "test" look like a split')
+    assert "looks like" not in run("convert edges e.csv g.h5 --features n.csv --columns f,test") + next(columns(width=[1] * 6))[0]
 
 
 def test_missing_labels():
@@ -445,8 +488,34 @@ def test_missing_labels():
         expect(run(option + "unknown"), '; no line has "unknown" of the missing labels, but "Unknown"')
 
 
+
+
+def test_labels_beside():
+    """Features that are called as labels are named beside a file of labels; ids beside rows are no features."""
+    write("e.txt", "0 1\n1 2\n2 3\n3 0\n")
+    write("l.txt", "0 p\n1 q\n2 p\n3 q\n")
+    for name, said in (("label", True), ("class", True), ("Y", True), ("node_label", True), ("target", True), ("pos_y", False), ("world_class", False)):
+        for values in ("5757", "abab"):
+            write("f.csv", [["id", "a", name]] + [[k, k, values[k]] for k in range(4)])
+            note = f'f.csv: column "{name}" is a feature; if it is the label, models see the answer\n'
+            assert (note in run("convert edges e.txt g.h5 --features f.csv --labels l.txt")) == said, name
+    write("f.csv", "id,a\n3,30\n2,20\n1,10\n0,0\n")
+    refused("convert edges e.txt x.h5 --features f.csv --features-by-row", says="f.csv:1: column 1 (id) is called as ids are, but rows are nodes by "
+            'their order (--features-by-row), expected no ids (without the option rows go by them; --without "id" leaves the column out)')
+    for more in ("--without id", "--columns a", "--columns id,a"):
+        run(f"convert edges e.txt g.h5 --features f.csv --features-by-row {more}")
+    write("l.csv", "node_id,label\n3,d\n2,c\n1,b\n0,a\n")
+    note = "; passed over, as rows go by their order: node_id\n"
+    expect(run("convert edges e.txt g.h5 --labels l.csv --labels-by-row"), note)
+    write("l.csv", "node_id,size\n3,9\n2,8\n1,7\n0,6\n")
+    expect(run("convert edges e.txt g.h5 --labels l.csv --labels-by-row --task node_regression"), note)
+    with h5py.File("g.h5") as f:
+        assert f["nodes/y"][:].tolist() == [[9], [8], [7], [6]]
+    expect(run("convert edges e.txt g.h5 --labels l.csv --labels-by-row"), note)
+
+
 for test in (test_spellings, test_spellings_between_tables, test_first_column, test_copies_of_labels, test_triples,
              test_signs, test_several_labels, test_headers, test_tu, test_positions, test_thousands,
              test_other_spellings_by_hash, test_dates, test_fillings_of_edges, test_sums_of_zero,
-             test_matrix_with_commas, test_missing_labels):
+             test_matrix_with_commas, test_masks, test_missing_labels, test_labels_beside):
     test()
