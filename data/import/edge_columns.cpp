@@ -328,6 +328,21 @@ std::string EdgeColumns::guess_note(int64_t columns, std::string_view dashes) co
       dashes);
 }
 
+bool EdgeColumns::may_be_triples(std::span<const std::string> first,
+                                 std::span<const std::string> second) const {
+  const auto is_word = [](const std::string& field) { return !is_number(field) || is_code(field); };
+  const auto is_triple = [&](std::span<const std::string> row) {
+    return row.size() == 3 && !is_number(row[1]) && is_word(row[0]) == is_word(row[2]);
+  };
+  return rule == Rule::first && weight < 0 && label < 0 && is_triple(first) && is_triple(second);
+}
+
+std::string relation_note(int64_t edges, int64_t targets, std::string_view choice) {
+  if (2 * targets > edges) return "";
+  return fmt::format("; column 2 looks like a relation, with {} different text{} ({})", targets,
+                     targets == 1 ? "" : "s", choice);
+}
+
 EdgeColumns edge_columns(std::span<const std::string> names, const EdgeColumnNames& chosen,
                          const std::string& place) {
   constexpr size_t kLongestName = 100;

@@ -45,7 +45,13 @@ struct EdgeColumns {
   /// That the first two of more columns were taken, as there is no header and no choice; or empty. `dashes`
   /// precede options.
   std::string guess_note(int64_t columns, std::string_view dashes) const;
+  /// Whether the first two of three columns were taken, but the second may say relations between the ids in
+  /// the others, by the first rows of the file.
+  bool may_be_triples(std::span<const std::string> first, std::span<const std::string> second) const;
 };
+/// "; column 2 looks like a relation, … (…)", or nothing, for columns that may_be_triples(): by the numbers
+/// of `edges` and of their different targets, none of which is a source.
+std::string relation_note(int64_t edges, int64_t targets, std::string_view choice);
 
 /// Finds the columns by the names in a header. Throws DataError beginning with `place` ("FILE:LINE") for a
 /// choice that names no column, or the same one twice.

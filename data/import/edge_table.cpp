@@ -56,7 +56,7 @@ EdgeTable::EdgeTable(const EdgeTableFile& table, const TableFiles& files, NodeTy
   if (rows_.columns() < 2)
     data_fail("{}: one column, expected two ids (separator says what is between them)", rows_.place());
   columns_ = find(table_.columns);
-  if (columns_.rule == EdgeColumns::Rule::none && find_typed_columns(types)) columns_ = find(table_.columns);
+  if (find_typed_columns(types)) columns_ = find(table_.columns);
   if (columns_.rule == EdgeColumns::Rule::none)
     data_fail(
         "{}: {} columns, of which names make none source and target, expected source and target to say which "
@@ -81,8 +81,10 @@ EdgeTable::EdgeTable(const EdgeTableFile& table, const TableFiles& files, NodeTy
                          std::ranges::find(rows_.names(), "all") == rows_.names().end();
   if (takes_all) table_.features.clear();
   const std::vector<int64_t> used = purposes();
+  const FirstFields fields = takes_all ? rows_.first_fields() : FirstFields();
   for (int64_t k = 0; k < rows_.columns() && takes_all; ++k)
-    if (std::ranges::find(used, k) == used.end()) table_.features.push_back(choice_for(k, rows_.names()));
+    if (std::ranges::find(used, k) == used.end() && !tells_rows(k, rows_.names(), fields))
+      table_.features.push_back(choice_for(k, rows_.names()));
   if (std::ranges::count(purposes(), columns_.direction) > 0) columns_.direction = -1;  // it has a purpose
   rows_.expect_distinct(purposes());
   rows_.expect_distinct({columns_.source_type, columns_.target_type, relation_, columns_.weight});
@@ -205,7 +207,7 @@ void EdgeTable::expect_one_header(const NodeTypes& types) const {
 }
 
 void EdgeTable::expect_single_ids(const NodeTypes& types) const {
-  if (columns_.source_type >= 0 || graph_ >= 0 || !table_.columns.source.empty()) return;
+  if (columns_.source_type >= 0 || graph_ >= 0 || chosen_ends_) return;
   const NodeType &sources = types.at(type_.src), &targets = types.at(type_.dst);
   std::vector<bool> is_source(static_cast<size_t>(&sources == &targets ? targets.size() : 0));
   if (!is_source.empty())
@@ -261,6 +263,9 @@ std::string EdgeTable::note() const {
         "; without a table of nodes: {}{}", detail::listed(bare_, 5),
         table_.type.src.empty() && !typed ? " (the type of edges, SOURCE:NAME:TARGET, says which)" : "");
   if (columns_.weight >= 0) note += "; weights from " + name(columns_.weight);
+  std::vector<std::string> attributes;
+  for (const std::string& attribute : table_.features) attributes.push_back(name(rows_.column(attribute)));
+  if (!attributes.empty()) note += "; attributes from " + detail::listed(attributes, 10);
   int64_t zeros = 0;
   for (size_t k = 0; k < weights_.size(); ++k) zeros += src_[k] >= 0 && weights_[k] == 0.0f;
   if (zeros > 0) note += fmt::format("; {} of {} weights are 0", zeros, std::ssize(weights_) - dropped_);
@@ -271,7 +276,23 @@ std::string EdgeTable::note() const {
     note += "; the file calls its edges undirected (undirected adds the reverses)";
   const std::string others = passed_over(purposes(), rows_.names(), rows_.columns());
   note += columns_.guess_note(rows_.columns(), "");
-  return note + others + (others.empty() ? "" : " (attributes takes them as attributes; all: every one)");
+  if (columns_.may_be_triples(rows_.head().first, rows_.head().second) && type_.src == type_.dst) {
+    std::vector<bool> sources, targets;
+    const auto mark = [](std::vector<bool>& nodes, int32_t node) {
+      if (node >= std::ssize(nodes)) nodes.resize(static_cast<size_t>(node) + 1);
+      if (node >= 0) nodes[static_cast<size_t>(node)] = true;
+    };
+    for (const int32_t node : src_) mark(sources, node);
+    for (const int32_t node : dst_) mark(targets, node);
+    bool apart = true;
+    for (size_t k = 0; k < std::min(sources.size(), targets.size()); ++k)
+      apart = apart && !(sources[k] && targets[k]);
+    if (apart)
+      note += relation_note(std::ssize(src_) - dropped_, std::ranges::count(targets, true),
+                            "source 1, target 3, relation 2: it is one");
+  }
+  return note + others +
+         (others.empty() ? "" : " (attributes takes them as attributes; all: every one but ids of rows)");
 }
 
 EdgeTable::KindRows EdgeTable::rows_by_kind() const {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
 namespace adj {
 
 namespace {
@@ -21,7 +23,27 @@ std::vector<std::string> kind_words(const std::string& name) {
 
 bool is_same_kind(const std::string& type, const std::string& word) {
   const std::string name = lower(type);
-  return name == word || name == word + "s" || name + "s" == word;
+  const auto is_plural = [](const std::string& many, const std::string& one) {
+    return many == one + "s" || (one.ends_with('y') && many == one.substr(0, one.size() - 1) + "ies");
+  };
+  return name == word || is_plural(name, word) || is_plural(word, name);
+}
+
+/// Whether a column of these words, without those of ends, is called as the type.
+bool is_called(const std::vector<std::string>& words, const std::string& type) {
+  const auto joined = [](const std::vector<std::string>& parts) {
+    return fmt::format("{}", fmt::join(parts, ""));
+  };
+  return !words.empty() && !type.empty() && is_same_kind(joined(words_in(type)), joined(words));
+}
+
+/// Whether a name has a word for this end of an edge: 0 source, 1 target.
+bool says_end(const std::string& name, size_t end) {
+  constexpr std::string_view kWords[2][5] = {{"source", "src", "from", "head", "start"},
+                                             {"target", "dst", "to", "tail", "end"}};
+  return std::ranges::any_of(words_in(name), [&](const std::string& word) {
+    return std::ranges::find(kWords[end], word) != std::end(kWords[end]);
+  });
 }
 
 bool has_number_id(const std::vector<std::string>& row, int64_t column, Decimal decimal) {
@@ -31,27 +53,69 @@ bool has_number_id(const std::vector<std::string>& row, int64_t column, Decimal 
 
 }  // namespace
 
-/// Chooses the columns whose names are types of nodes: those of the type of edges, or else the only two.
+/// Chooses the columns whose names are types of nodes: those of the type of edges, in whatever order, or else
+/// the only two. False if names say no more than the order.
 bool EdgeTable::find_typed_columns(const NodeTypes& types) {
+  using Rule = EdgeColumns::Rule;
+  if (!rows_.has_header() || !table_.columns.source.empty()) return false;
+  const EdgeType& type = table_.type;
+  expect_ends_as_declared(types);
   std::vector<int64_t> sources, targets, all;
   for (int64_t k = 0; k < std::ssize(rows_.names()); ++k) {
     const std::vector<std::string> words = kind_words(rows_.names()[static_cast<size_t>(k)]);
-    const auto names = [&](const std::string& type) {
-      return words.size() == 1 && is_same_kind(type, words[0]);
-    };
-    if (names(table_.type.src)) sources.push_back(k);
-    if (names(table_.type.dst)) targets.push_back(k);
-    if (std::any_of(types.begin(), types.end(), [&](const auto& type) { return names(type.first); }))
+    if (is_called(words, type.src)) sources.push_back(k);
+    if (is_called(words, type.dst)) targets.push_back(k);
+    if (std::any_of(types.begin(), types.end(), [&](const auto& one) { return is_called(words, one.first); }))
       all.push_back(k);
   }
-  if (table_.type.src.empty() && all.size() == 2) {
+  if (columns_.rule == Rule::none && type.src.empty() && all.size() == 2) {
     sources = {all[0]};
     targets = {all[1]};
   }
+  if (columns_.rule == Rule::rest) {  // one name is enough to tell two columns apart
+    if (sources.size() == 1 && targets.empty() && sources[0] == columns_.target) targets = {columns_.source};
+    if (targets.size() == 1 && sources.empty() && targets[0] == columns_.source) sources = {columns_.target};
+  } else if (columns_.rule != Rule::none) {
+    return false;
+  }
   if (sources.size() != 1 || targets.size() != 1 || sources == targets) return false;
-  table_.columns.source = column_name(sources[0], rows_.names());
-  table_.columns.target = column_name(targets[0], rows_.names());
+  if (columns_.rule == Rule::rest && sources[0] == columns_.source && targets[0] == columns_.target)
+    return false;
+  if (says_end(rows_.names()[static_cast<size_t>(sources[0])], 1) ||
+      says_end(rows_.names()[static_cast<size_t>(targets[0])], 0))
+    fail_reversed(targets[0], sources[0]);
+  table_.columns.source = choice_for(sources[0], rows_.names());
+  table_.columns.target = choice_for(targets[0], rows_.names());
   return true;
+}
+
+void EdgeTable::fail_reversed(int64_t source, int64_t target) const {
+  data_fail(
+      "{}: {} and {} are by their names the ends of edges {}:{}:{}, expected these, or {}:{}:{} with source "
+      "{} and "
+      "target {} to say which column has which",
+      rows_.place(), column_text(source, rows_.names()), column_text(target, rows_.names()), table_.type.dst,
+      table_.type.name, table_.type.src, table_.type.src, table_.type.name, table_.type.dst,
+      excerpt(choice_for(target, rows_.names())), excerpt(choice_for(source, rows_.names())));
+}
+
+/// Throws if the names of the ends that were found say the types the other way round.
+void EdgeTable::expect_ends_as_declared(const NodeTypes& types) const {
+  using Rule = EdgeColumns::Rule;
+  const EdgeType& type = table_.type;
+  if ((columns_.rule != Rule::known && columns_.rule != Rule::alike) || type.src.empty() ||
+      type.dst.empty() || type.src == type.dst)
+    return;
+  const auto is_of = [&](int64_t column, const std::string& kind) {
+    const std::string name = column_name(column, rows_.names()), group = neo4j_group(name);
+    if (group.empty()) return is_called(kind_words(name), kind);
+    const auto nodes = types.find(kind);
+    const std::string declared = nodes == types.end() ? "" : nodes->second.group();
+    return declared.empty() ? is_same_kind(kind, lower(group)) : declared == group;
+  };
+  const bool reversed = is_of(columns_.source, type.dst) || is_of(columns_.target, type.src);
+  const bool agrees = is_of(columns_.source, type.src) || is_of(columns_.target, type.dst);
+  if (reversed && !agrees) fail_reversed(columns_.source, columns_.target);
 }
 
 std::vector<std::string> EdgeTable::types_named(int64_t column, const NodeTypes& types) const {

@@ -110,6 +110,21 @@ std::vector<bool> ImportedEdges::sources(int64_t nodes) const {
   return found;
 }
 
+int64_t ImportedEdges::count_pure_targets(int64_t nodes) const {
+  std::vector<bool> found = sources(nodes);
+  const int64_t without = std::ranges::count(found, true);
+  const int32_t less = forgotten_ ? 2 : 0;
+  bool pure = true;
+  const std::vector<bool> is_source = found;
+  dst_.for_each([&](int32_t node) {
+    if (node < less) return;
+    const auto k = static_cast<size_t>(node - less);
+    pure = pure && !is_source[k];
+    found[k] = true;
+  });
+  return pure ? std::ranges::count(found, true) - without : -1;
+}
+
 Graph ImportedEdges::graph(const std::string& file, const NodeIds& ids, bool undirected, bool coalesced) {
   const int64_t entries = size(), all = size(undirected);
   if (all == 0) data_fail("{}: no edges, expected some", excerpt(file));

@@ -36,6 +36,8 @@ class ImportedEdges {
   int64_t count_lone(int64_t nodes) const;
   /// Whether each node is the source of an edge.
   std::vector<bool> sources(int64_t nodes) const;
+  /// The number of nodes that are targets; -1 if one of them is a source too.
+  int64_t count_pure_targets(int64_t nodes) const;
   /// Drops the first edge, from node 0 to node 1, which was a header; later nodes are renumbered by -2. No
   /// other edge may have these nodes.
   void forget_first() { forgotten_ = true; }

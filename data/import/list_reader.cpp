@@ -45,8 +45,17 @@ class ListReader {
     if (directions_.differ() && columns_.rule != EdgeColumns::Rule::chosen) fail_directions();
     expect_list();
     expect_single_ids();
+<<<<<<< HEAD
     if (columns_.weight >= 0) weight_thousands_.expect_decimal(source_, head_, called(columns_.weight));
     if (columns_.label >= 0) target_thousands_.expect_decimal(source_, head_, called(columns_.label));
+=======
+    if (named() && columns_.may_be_triples(head_.first, head_.second))
+      if (const int64_t targets = edges_.count_pure_targets(ids_.size()); targets > 0)
+        relation_note_ =
+            relation_note(edges_.size(), targets,
+                          "--source 1 --target 3: its ends; convert tables --source 1 --target 3 "
+                          "--relation 2 keeps it");
+>>>>>>> 41bd134e (Ends of a declared type are found by names, in whatever order columns are)
     return std::move(edges_);
   }
 
@@ -54,7 +63,7 @@ class ListReader {
   std::string note() const {
     std::string note = fmt::format("{}: {}", excerpt(source_.path()), head_.str(skipped_));
     if (const std::string columns = columns_.str(names(), head_.columns()); !columns.empty())
-      note += "; " + columns + columns_.guess_note(head_.columns(), "--");
+      note += "; " + columns + columns_.guess_note(head_.columns(), "--") + relation_note_;
     note += "; ids are " + ids_.str();
     if (const std::string node = header_node(); !node.empty())
       note += fmt::format("; a node is called \"{}\", too (--header no: line {} is an edge)", excerpt(node),
@@ -392,6 +401,7 @@ class ListReader {
   Rounding weight_rounding_, target_rounding_;
   Thousands weight_thousands_, target_thousands_;
   EdgeDirections directions_;
+  std::string relation_note_;
   bool doubtful_;
   bool first_is_alone_ = false;  // the first line is an edge whose ids occur in no other line
 };

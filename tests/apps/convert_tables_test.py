@@ -287,6 +287,46 @@ def test_kinds():
     expect(refused("x.h5 --edges weights.csv"), "may both be weights, expected weight to say which (or none)")
 
 
+def test_ends_by_names():
+    """Ends of a declared type are the columns called so, in any order; names that say the reverse are refused."""
+    write("p.csv", "id,price\n1,100\n2,200\n3,300\n")
+    write("c.csv", "id,age\n1,10\n2,20\n3,30\n")
+    tables = "--nodes product=p.csv --nodes customer=c.csv --edges"
+
+    def pairs(edges, *more):
+        text = run(f"convert tables t.h5 {tables} {edges}", *more)
+        with h5py.File("t.h5") as f:
+            (group,) = f["edges"].values()
+            return text, [(int(a) + 1, int(b) + 1) for a, b in zip(group["src"], group["dst"])]
+    for first, second in (("customer_id", "product_id"), ("customer", "product"), ("customerId", "productId"), ("Customers", "buys"),
+                          ("buyer", "product_id")):
+        for more, fields in (("", ""), (",qty", ",7")):
+            write("b.csv", f"{first},{second}{more}\n1,3{fields}\n2,1{fields}\n3,2{fields}\n")
+            options = ["--weight", "b=qty"] if more else []
+            text, found = pairs("product:b:customer=b.csv", *options)
+            assert sorted(found) == [(1, 2), (2, 3), (3, 1)], (first, more, found)
+            expect(text, f"edges from {second} (product) to {first} (customer)")
+            assert sorted(pairs("customer:b:product=b.csv", *options)[1]) == [(1, 3), (2, 1), (3, 2)]
+            chosen = pairs("product:b:customer=b.csv", *options, "--source", f"b={first}", "--target", "b=2")[1]
+            assert sorted(chosen) == [(1, 3), (2, 1), (3, 2)]  # as the user says
+    reverse = ("are by their names the ends of edges customer:b:product, expected these, or product:b:customer with source %s and target %s")
+    for first, second in (("from_customer", "to_product"), (":START_ID(customer)", ":END_ID(product)")):
+        write("b.csv", f"{first},{second}\n1,3\n2,1\n3,2\n")
+        expect(refused(f"x.h5 {tables} product:b:customer=b.csv"), f"b.csv:1: column 1 ({first}) and column 2 ({second}) " + reverse % (second, first))
+        assert sorted(pairs("customer:b:product=b.csv")[1]) == [(1, 3), (2, 1), (3, 2)]
+    write("b.csv", "source,target\n1,3\n2,1\n3,2\n")
+    assert sorted(pairs("product:b:customer=b.csv")[1]) == [(1, 3), (2, 1), (3, 2)]
+    # All attributes are said, without what only numbers rows.
+    for index in (",src,dst,amount,edge_id", "Unnamed: 0,src,dst,amount,eid", "index,src,dst,amount,id"):
+        write("b.csv", index + "\n0,1,2,5.0,77\n1,2,3,7.5,78\n2,3,1,1.0,79\n")
+        expect(run("convert tables a.h5 --edges b.csv --attributes all"), "; attributes from amount; passed over: ",
+               "(attributes takes them as attributes; all: every one but ids of rows)")
+        with h5py.File("a.h5") as f:
+            assert names(f, "edges/attr_names") == ["amount"]
+    write("b.csv", "src,dst,id,index\n1,2,7,9\n2,3,7,8\n3,1,8,7\n")  # which repeat or descend elsewhere
+    expect(run("convert tables a.h5 --edges b.csv --attributes all"), "; attributes from id, index\n")
+
+
 def test_columns_of_types():
     """Ends whose types are in columns."""
     write("typed.csv", "src_type,src_id,rel,dst_type,dst_id\nuser,1,likes,item,1\nuser,2,likes,item,3\n"
@@ -725,6 +765,11 @@ def test_h5py_files():
         expect(make(change, status=1), part)
 
 
+<<<<<<< HEAD
 for test in (test_types, test_description, test_times, test_columns, test_open_ids, test_guesses, test_kinds, test_columns_of_types, test_single_type,
              test_splits_of_edges, test_order_of_edges, test_repeats, test_coalesce, test_lists_of_neighbors, test_texts_of_each_table, test_many_graphs, test_h5py_files):
+=======
+for test in (test_types, test_description, test_times, test_columns, test_open_ids, test_guesses, test_kinds, test_ends_by_names, test_columns_of_types, test_single_type,
+             test_splits_of_edges, test_repeats, test_coalesce, test_lists_of_neighbors, test_texts_of_each_table, test_many_graphs, test_h5py_files):
+>>>>>>> 41bd134e (Ends of a declared type are found by names, in whatever order columns are)
     test()

@@ -514,8 +514,30 @@ def test_labels_beside():
     expect(run("convert edges e.txt g.h5 --labels l.csv --labels-by-row"), note)
 
 
+
+
+def test_relations():
+    """Words between the ids of triples without a header are said to be relations; weights and second ids are not."""
+    hint = "column 2 looks like a relation, with 2 different texts ("
+
+    def both(rows, said):
+        write("t.txt", rows)
+        for line, choice in (("edges t.txt g.h5", "--source 1 --target 3: its ends; convert tables --source 1 --target 3 --relation 2 keeps it)"),
+                             ("tables g.h5 --edges t.txt --header no", "source 1, target 3, relation 2: it is one)")):
+            text = run(f"convert {line}")
+            assert (hint in text) == said, text
+            expect(text, hint + choice if said else "")
+    both("00260881\t_hypernym\t00260622\n01332730\t_hypernym\t03122748\n00260622\t_part\t01332730\n03122748\t_part\t00260881\n", True)
+    write("t.txt", "1 likes 5\n2 likes 1\n5 hates 2\n5 hates 1\n")
+    expect(run("convert edges t.txt g.h5"), hint)
+    refused("convert tables x.h5 --edges t.txt", says='t.txt:1: "likes", expected an integer')
+    both("00260881\t_hypernym\t0.5\n01332730\t_hypernym\t0.25\n00260622\t_part\t1\n03122748\t_part\t2\n", False)
+    both("01\tb\t02\n02\tc\t03\nb\tc\t01\nb\tc\t02\n", False)
+    run("convert tables g.h5 --edges t.txt --header no --source 1 --target 3 --relation 2")
+
+
 for test in (test_spellings, test_spellings_between_tables, test_first_column, test_copies_of_labels, test_triples,
              test_signs, test_several_labels, test_headers, test_tu, test_positions, test_thousands,
              test_other_spellings_by_hash, test_dates, test_fillings_of_edges, test_sums_of_zero,
-             test_matrix_with_commas, test_masks, test_missing_labels, test_labels_beside):
+             test_matrix_with_commas, test_masks, test_missing_labels, test_labels_beside, test_relations):
     test()

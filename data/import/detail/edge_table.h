@@ -53,6 +53,9 @@ class EdgeTable {
   void expect_one_header(const NodeTypes& types) const;
   bool has_kinds() const { return relation_ >= 0 || columns_.source_type >= 0; }
   bool find_typed_columns(const NodeTypes& types);
+  void expect_ends_as_declared(const NodeTypes& types) const;
+  /// Columns whose names say source and target the other way round than the type of edges.
+  [[noreturn]] void fail_reversed(int64_t source, int64_t target) const;
   void find_relation(const EdgeColumns& without_choice);
   using KindRows = std::vector<std::vector<int32_t>>;
   /// The types of edges in the table.
@@ -75,6 +78,7 @@ class EdgeTable {
   bool draws_splits() const { return files_.split && table_.split.empty() && is_labelled(); }
 
   EdgeTableFile table_;
+  const bool chosen_ends_ = !table_.columns.source.empty();  // by the user
   const TableFiles& files_;
   TableRows rows_;
   EdgeColumns columns_;
