@@ -81,9 +81,9 @@ void check_num_nodes(const Dataset& dataset, int64_t nodes, int64_t edges);
 /// Throws DataError "NAME: PLACE: …" for what load_dataset() would refuse.
 Dataset complete_dataset(Dataset dataset);
 
-/// Writes the schema, edges in the order of Graph::input_order(), with gzip level 1 to 9, or 0 for none; the file appears under its
-/// name only when complete. Throws DataError also for what load_dataset() would refuse; adj::Error for edge
-/// attributes that the schema does not support, and for features left in a file.
+/// Writes the schema, edges in the order of Graph::input_order(), with gzip level 1 to 9, or 0 for none; the
+/// file appears under its name only when complete. Throws DataError also for what load_dataset() would
+/// refuse; adj::Error for edge attributes that the schema does not support, and for features left in a file.
 void save_dataset(const Dataset& dataset, const std::string& path, int gzip = 0);
 /// One line that identifies a dataset: name, counts, and a content hash (task, edges with weights and named
 /// attributes, features, labels, current split, graphs, partition, order), the same on any device, with

@@ -34,7 +34,8 @@ struct RandomSplits {
 int64_t num_split_items(const Dataset& data);
 /// "nodes", "graphs" or "edges", also the group of the schema that has the labels.
 std::string_view word_for_split_items(Task task);
-/// Splits as in the file, or the list of edges, from which `data` was read: edges by their position there, not by number.
+/// Splits as in the file, or the list of edges, from which `data` was read: edges by their position there,
+/// not by number.
 std::vector<Split> listed_splits(const Dataset& data, std::vector<Split> splits);
 
 /// Writes the dataset file `in` with these splits instead of its own to `out`, which may be the same file and

@@ -314,11 +314,12 @@ std::vector<Split> EdgeTable::draw_splits(const Tensor& labels, const KindRows& 
       dst.push_back(dst_[static_cast<size_t>(row)]);
     }
     const EdgeIndex ends{Tensor::from(src), Tensor::from(dst)};
-    const Tensor own = gather_edges(labels, Tensor::from(rows[r]));
+    const Tensor row_labels = gather_edges(labels, Tensor::from(rows[r]));
     const bool pairs = types[r].src == types[r].dst &&
                        Graph::from_coo(counts.at(types[r].src), ends.src, ends.dst).is_symmetric();
-    const std::vector<Split> drawn = pairs ? files_.split->draw_pairs(ends, own, path())
-                                           : files_.split->draw(own, std::ssize(rows[r]), path(), "edges");
+    const std::vector<Split> drawn =
+        pairs ? files_.split->draw_pairs(ends, row_labels, path())
+              : files_.split->draw(row_labels, std::ssize(rows[r]), path(), "edges");
     for (size_t k = 0; k < drawn.size(); ++k)
       for (size_t part = 0; const Tensor* places : {&drawn[k].train, &drawn[k].val, &drawn[k].test}) {
         for (const int32_t place : places->to_vector<int32_t>())

@@ -45,17 +45,14 @@ class ListReader {
     if (directions_.differ() && columns_.rule != EdgeColumns::Rule::chosen) fail_directions();
     expect_list();
     expect_single_ids();
-<<<<<<< HEAD
     if (columns_.weight >= 0) weight_thousands_.expect_decimal(source_, head_, called(columns_.weight));
     if (columns_.label >= 0) target_thousands_.expect_decimal(source_, head_, called(columns_.label));
-=======
     if (named() && columns_.may_be_triples(head_.first, head_.second))
       if (const int64_t targets = edges_.count_pure_targets(ids_.size()); targets > 0)
         relation_note_ =
             relation_note(edges_.size(), targets,
                           "--source 1 --target 3: its ends; convert tables --source 1 --target 3 "
                           "--relation 2 keeps it");
->>>>>>> 41bd134e (Ends of a declared type are found by names, in whatever order columns are)
     return std::move(edges_);
   }
 

@@ -765,11 +765,8 @@ def test_h5py_files():
         expect(make(change, status=1), part)
 
 
-<<<<<<< HEAD
-for test in (test_types, test_description, test_times, test_columns, test_open_ids, test_guesses, test_kinds, test_columns_of_types, test_single_type,
-             test_splits_of_edges, test_order_of_edges, test_repeats, test_coalesce, test_lists_of_neighbors, test_texts_of_each_table, test_many_graphs, test_h5py_files):
-=======
-for test in (test_types, test_description, test_times, test_columns, test_open_ids, test_guesses, test_kinds, test_ends_by_names, test_columns_of_types, test_single_type,
-             test_splits_of_edges, test_repeats, test_coalesce, test_lists_of_neighbors, test_texts_of_each_table, test_many_graphs, test_h5py_files):
->>>>>>> 41bd134e (Ends of a declared type are found by names, in whatever order columns are)
+for test in (test_types, test_description, test_times, test_columns, test_open_ids, test_guesses, test_kinds,
+             test_ends_by_names, test_columns_of_types, test_single_type, test_splits_of_edges, test_order_of_edges,
+             test_repeats, test_coalesce, test_lists_of_neighbors, test_texts_of_each_table, test_many_graphs,
+             test_h5py_files):
     test()

@@ -310,6 +310,8 @@ for program, options in (("train_gat", "--heads 2"), ("train_edge", "--model gat
     place = ("nodes" if program == "train_gat" else "edges") + "/score"
     assert (datasets_in("roads.out.h5")[place] == datasets_in("moved.out.h5")[place]).all()
     refused("predict other.h5 --checkpoint roads.ckpt --out o.csv", says=("edges/attr_names", "'rail'", "'road'"))
+    changed("bare.h5", "roads.h5", lambda f: [f.pop("edges/" + name) for name in list(f["edges"]) if name.startswith("attr")])
+    assert "matched by position" not in refused("predict bare.h5 --checkpoint roads.ckpt --out o.csv", says="0 edge attribute columns")
 
 # Refusals.
 run("train_link kind.h5 --epochs 1 --quiet --node-features degree")  # needs no labels

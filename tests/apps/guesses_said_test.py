@@ -409,6 +409,18 @@ def test_fillings_of_edges():
         assert len(fillings) == 1 and abs(fillings.pop() - np.mean(seen)) < 1e-3, words
 
 
+def test_nouns():
+    """Edges and graphs are called so, also where they are read as nodes are."""
+    write("l.csv", "src,dst,label,part\na,b,x,train\nc,d,y,val\ne,f,x,test\ng,h,y,\na,c,,train\n")
+    expect(run("convert tables g.h5 --edges e=l.csv --label label --split-column part"),
+           "edges without a value, in no part: 1 (3)", "edges without a label, in no part: 1 (4)")
+    write("n.csv", "graph,node\n" + "".join(f"g{k},{k}\n" for k in range(6)))
+    write("e.csv", "src,dst\n0,0\n1,1\n")
+    write("g.csv", "graph,label\n" + "".join(f"g{k},{'xy'[k % 2]}\n" for k in range(6)))
+    expect(run("convert tables g.h5 --nodes n=n.csv --edges e.csv --graphs g.csv --graph n=graph --id n=node --split 60,20,20"),
+           "split by seed 0: 4 graphs to train, 1 to validate, 1 to test")
+
+
 def test_sums_of_zero():
     """Merged weights that are 0 are counted, as those of a list are."""
     write("e.csv", "src,dst,weight\na,b,2.5\na,b,-2.5\nb,a,1\n")
@@ -538,6 +550,6 @@ def test_relations():
 
 for test in (test_spellings, test_spellings_between_tables, test_first_column, test_copies_of_labels, test_triples,
              test_signs, test_several_labels, test_headers, test_tu, test_positions, test_thousands,
-             test_other_spellings_by_hash, test_dates, test_fillings_of_edges, test_sums_of_zero,
+             test_other_spellings_by_hash, test_dates, test_fillings_of_edges, test_nouns, test_sums_of_zero,
              test_matrix_with_commas, test_masks, test_missing_labels, test_labels_beside, test_relations):
     test()

@@ -2,7 +2,7 @@
 
 import os
 
-from programs import datasets_in, h5py, np, packed, parts_of, refused, rows, run, write, write_graph
+from programs import datasets_in, h5py, np, packed, parts_of, read, refused, rows, run, write, write_graph
 
 NODES = 400  # 79,800 pairs: more than one block of 65,536
 rng = np.random.default_rng(5)
@@ -166,6 +166,11 @@ for whole, part in (("allo.csv", "o.csv"), ("eo.csv", "someo.csv")):
     everything = rows(whole)
     assert [row["node"] for row in everything] == names
     assert rows(part) == [everything[k] for k in (3, 0, 3)]
+write("headed.txt", "node\n" + read("chosen.txt"))  # a header, as one column of a table has
+assert "headed.txt: line 1 taken as header: node" in run("predict d.h5 --checkpoint gcn.h5 --out headed.csv --nodes headed.txt")
+assert read("headed.csv") == read("o.csv")
+write("headed.txt", "node\nid\n" + read("chosen.txt"))
+refused("predict d.h5 --checkpoint gcn.h5 --quiet --out headed.csv --nodes headed.txt", says='headed.txt:2: "id" is no node')
 with h5py.File("allo.h5") as whole, h5py.File("o.h5") as part:
     np.testing.assert_array_equal(part["nodes/number"][...], [3, 0, 3])
     for place in ("nodes/prediction", "nodes/probability", "nodes/score"):

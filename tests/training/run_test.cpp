@@ -250,7 +250,8 @@ TEST_CASE_FIXTURE(InFolder, "a checkpoint that contradicts itself or the options
   }
   using Change = std::function<void(models::Checkpoint&, Program&)>;
   const std::pair<Change, std::string> cases[] = {
-      {[](auto&, Program& p) { p.options.run.epochs = 3; }, "--resume after 4 epochs, expected at most --epochs 3"},
+      {[](auto&, Program& p) { p.options.run.epochs = 3; },
+       "--resume after 4 epochs, expected at most --epochs 3"},
       {[](auto&, Program& p) { p.identity["lr"] = "0.1"; }, " was trained with --lr 0.01; this run has 0.1"},
       {[](auto&, Program& p) { p.options.data.features_scaling = FeatureScaling::Kind::none; },
        "facts@features.scaling: 'rows'"},
