@@ -121,10 +121,7 @@ class DropoutMask {
   static constexpr int64_t kMost = 2048;
 
   DropoutMask(const RandomKey& key, const DropoutRule& rule)
-      : keys_(key.seed),
-        stream_(stream_of(key)),
-        first_block_(key.first_block),
-        threshold_(rule.threshold) {}
+      : keys_(key.seed), stream_(stream_of(key)), first_block_(key.first_block), threshold_(rule.threshold) {}
 
   /// The draws of positions [begin, begin + n), n <= kMost: position begin + i is kept if draws[i] >=
   /// threshold(). Valid until the next call.
