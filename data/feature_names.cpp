@@ -47,7 +47,6 @@ struct NameMatch {
 
 /// Columns of a file: what they are, where their names are, and those.
 struct FoundColumns {
-  bool exist;
   std::string_view things, place;
   const std::string& file;
   const std::vector<std::string>& names;
@@ -65,12 +64,7 @@ std::optional<std::vector<int32_t>> matched(const FoundColumns& found,
   if (const std::string differences = different_fillings(found.encoder, encoder); !differences.empty())
     log_info("{}: gaps in {} have other numbers than those of {}: {} (convert --like uses its numbers)",
              found.things, file, origin, differences);
-  if (expected.empty() && found.names.empty()) {
-    if (found.exist)
-      log_info("{}: matched by position, as neither {} nor {} has names of columns", found.things, file,
-               origin);
-    return {};
-  }
+  if (expected.empty() && found.names.empty()) return {};
   if (expected.empty() || found.names.empty()) {
     log_info("{}: matched by position, as {} has no names of columns", found.things,
              expected.empty() ? origin : file);
@@ -140,9 +134,8 @@ Features select_columns(const Features& x, std::span<const int32_t> order) {
 
 void match_features(Dataset& data, const std::string& file, const std::vector<std::string>& expected,
                     const FeatureEncoder& encoder, const std::string& origin) {
-  const auto order = matched(
-      {bool(data.x || data.x_in_file), "features", "nodes/x_names", file, data.feature_names, data.encoder},
-      expected, encoder, origin);
+  const auto order = matched({"features", "nodes/x_names", file, data.feature_names, data.encoder}, expected,
+                             encoder, origin);
   if (!order) return;
   if (data.x_in_file)
     data_fail(
@@ -158,8 +151,8 @@ void match_attributes(Dataset& data, const std::string& file, const std::vector<
                       const FeatureEncoder& encoder, const std::string& origin) {
   if (!data.graph.edge_attributes().contains("attr")) return;
   const auto order =
-      matched({true, "edge attributes", "edges/attr_names", file, data.attr_names, data.attr_encoder},
-              expected, encoder, origin);
+      matched({"edge attributes", "edges/attr_names", file, data.attr_names, data.attr_encoder}, expected,
+              encoder, origin);
   if (!order) return;
   const Tensor attributes = data.graph.edge_attr("attr");
   data.graph = data.graph.with_edge_attr(
