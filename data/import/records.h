@@ -41,8 +41,9 @@ struct RecordFormat {
 
 /// What is passed over behind the first record.
 struct SkippedLines {
-  int64_t comments = 0;
-  int64_t headers = 0;  ///< records that repeat the header
+  int64_t comments = 0;  ///< lines of comments
+  int64_t headers = 0;   ///< records that repeat the header
+  /// Adds the counts of later rows.
   SkippedLines& operator+=(const SkippedLines& later) {
     comments += later.comments;
     headers += later.headers;

@@ -15,8 +15,8 @@ bool has_thousands(std::string_view number);
 /// whole numbers without one are below 1000, some of them above 99.
 class Thousands {
  public:
-  void add(std::string_view number);
-  void merge(const Thousands& later);
+  void add(std::string_view number);   ///< a field that is a number
+  void merge(const Thousands& later);  ///< adds the counts of later rows
   /// Throws for such a column of a table with semicolons, for which no decimal mark was chosen.
   void expect_decimal(const TextSource& source, const TableHead& head, std::string_view column) const;
   /// "; 3 weights have points between thousands" with a decimal comma; or empty.
