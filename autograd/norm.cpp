@@ -6,6 +6,8 @@
 #include <adjoint/kernels/norm/norm.h>
 
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 namespace adj {
 
@@ -27,7 +29,9 @@ Var batch_norm(const Var& x, const Var& gamma, const Var& beta, RunningStatistic
             "batch_norm: input {}, gamma {}, beta {}", x.shape().str(), gamma.shape().str(),
             beta.shape().str());
   const RankRows* ranks = training ? RankScope::current() : nullptr;
-  const int64_t rows = ranks != nullptr ? detail::sum_over_ranks(*ranks, x.size(0)) : x.size(0);
+  const std::vector<int64_t> counts =
+      ranks != nullptr ? detail::counts_of_ranks(*ranks, x.size(0)) : std::vector{x.size(0)};
+  const int64_t rows = std::accumulate(counts.begin(), counts.end(), int64_t{0});
   ADJ_CHECK(!training || rows > 1,
             "batch_norm: input {} has no variance to train with, expected two rows or more", x.shape().str());
   kernels::Epilogue epilogue;
@@ -43,7 +47,7 @@ Var batch_norm(const Var& x, const Var& gamma, const Var& beta, RunningStatistic
     Tensor moments = Tensor::empty({2, x.size(1)}, DType::f64, x.device());
     kernels::batch_norm_moments({.x = x.value(), .moments = moments});
     kernels::batch_norm_merge({.moments = detail::stacked_over_ranks(ranks->group, moments),
-                               .rows = detail::counts_of_ranks(*ranks, x.size(0)),
+                               .rows = counts,
                                .eps = eps,
                                .momentum = running.momentum,
                                .mean = mean,

@@ -4,7 +4,6 @@
 #include <adjoint/kernels/reduce/reduce.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace adj::detail {
 
@@ -23,30 +22,16 @@ RandomKey key_of_rows(Generator& generator, Shape x) {
 }
 
 std::vector<int64_t> counts_of_ranks(const RankRows& ranks, int64_t count) {
-  if (ranks.of_batches || count != ranks.end() - ranks.begin())
-    return ranks.group.gather(Tensor::from(std::vector{count})).to_vector<int64_t>();
-  std::vector<int64_t> counts;  // known, and a captured step cannot ask
-  for (int64_t rank = 0; rank < ranks.group.size(); ++rank) {
-    const auto [first, last] = ranks.cut.rows_of(rank, ranks.group.size());
-    counts.push_back(last - first);
-  }
-  return counts;
-}
-
-int64_t sum_over_ranks(const RankRows& ranks, int64_t count) {
-  const std::vector<int64_t> counts = counts_of_ranks(ranks, count);
-  return std::accumulate(counts.begin(), counts.end(), int64_t{0});
+  // Those of a cut are known, and a captured step cannot ask.
+  if (!ranks.of_batches && count == ranks.end() - ranks.begin()) return ranks.counts();
+  return ranks.group.gather(Tensor::from(std::vector{count})).to_vector<int64_t>();
 }
 
 Tensor stacked_over_ranks(const Group& group, const Tensor& x) {
-  std::vector<int64_t> extents{group.size()};
+  std::vector<int64_t> extents{1};
   for (int d = 0; d < x.dims(); ++d) extents.push_back(x.size(d));
-  const Shape shape{std::span<const int64_t>(extents)};
-  Tensor all = Tensor::empty(shape, x.dtype(), x.device());
-  std::vector<Tensor> sends(static_cast<size_t>(group.size()), x.reshape(shape.with(0, 1))), receives;
-  for (int64_t rank = 0; rank < group.size(); ++rank) receives.push_back(all.rows(rank, rank + 1));
-  group.exchange(sends, receives);
-  return all;
+  const std::vector<int64_t> one_each(static_cast<size_t>(group.size()), 1);
+  return group.gather(x.reshape(Shape{std::span<const int64_t>(extents)}), one_each);
 }
 
 void sum_over_ranks(const Group& group, Tensor& x) {

@@ -1,5 +1,6 @@
 #include <adjoint/core/group.h>
 
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -31,12 +32,23 @@ Tensor Group::gather(const Tensor& x) const {
   std::vector<Tensor> sends(ranks, count), receives(ranks);
   for (Tensor& receive : receives) receive = Tensor::empty({1}, DType::i64);
   transport_->exchange(description("gather", x), sends, receives);
-  std::vector<int64_t> ends;
-  for (const Tensor& rows : receives)
-    ends.push_back((ends.empty() ? 0 : ends.back()) + rows.data<int64_t>()[0]);
-  Tensor all = Tensor::empty(x.shape().with(0, ends.back()), x.dtype(), x.device());
-  sends.assign(ranks, x);
-  for (size_t p = 0; p < ranks; ++p) receives[p] = all.rows(p == 0 ? 0 : ends[p - 1], ends[p]);
+  std::vector<int64_t> rows;
+  for (const Tensor& receive : receives) rows.push_back(receive.data<int64_t>()[0]);
+  return gather(x, rows);
+}
+
+Tensor Group::gather(const Tensor& x, std::span<const int64_t> rows) const {
+  ADJ_CHECK(std::ssize(rows) == size() && x.size(0) == rows[static_cast<size_t>(rank())],
+            "gather: {} of {} ranks, expected the rows of each", x.str(), rows.size());
+  if (!transport_) return x.clone();
+  Tensor all = Tensor::empty(x.shape().with(0, std::accumulate(rows.begin(), rows.end(), int64_t{0})),
+                             x.dtype(), x.device());
+  std::vector<Tensor> sends(rows.size(), x), receives;
+  int64_t begin = 0;
+  for (const int64_t count : rows) {
+    receives.push_back(all.rows(begin, begin + count));
+    begin += count;
+  }
   transport_->exchange("gather", sends, receives);
   return all;
 }

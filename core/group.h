@@ -62,6 +62,8 @@ class Group {
   void exchange(std::span<const Tensor> sends, std::span<Tensor> receives) const;
   /// The rows of all ranks in the order of ranks: [sum n_p, ...] of x [n_p, ...].
   Tensor gather(const Tensor& x) const;
+  /// The same where n_p = rows[p] is known, without a word between hosts that a captured step cannot hold.
+  Tensor gather(const Tensor& x, std::span<const int64_t> rows) const;
   /// Overwrites x by that of rank `root`, of the same shape.
   void broadcast(Tensor& x, int64_t root) const;
   /// Returns when all ranks have called it.

@@ -6,82 +6,24 @@ namespace adj::training {
 
 namespace {
 
-/// The rows of the whole graph that one rank of several computes; its evaluations are of all rows.
-class RankRowsOfGraph : public Batches<NodeBatch> {
- public:
-  RankRowsOfGraph(const Run& run, models::NodeModel& model)
-      : run_(run),
-        part_(*run.part()),
-        model_(model),
-        objective_(run.objective().rows(part_.rows().begin(), part_.rows().end(), part_.device())),
-        validated_(part_.places_of(run.examples().val)),
-        batch_{.graph = part_.graph(),
-               .blocks = {},
-               .x = part_.rows_of(run.task().features),
-               .y = objective_.targets(),
-               .index = part_.places_of(run.examples().train)},
-        validation_([this] { return validation(); }, {.capture = constant()}) {}
-
-  std::unique_ptr<Pass<NodeBatch>> pass(int64_t /*done*/) override {
-    return std::make_unique<SinglePass<NodeBatch>>(batch_);
-  }
-  bool constant() const override {
-    return !run_.settings().compute.no_capture && part_.rows().group.capturable();
-  }
-  Evaluation validate() override {
-    const Tensor loss = validation_();
-    return {loss, part_.gather(outputs_)};
-  }
-  Tensor outputs() override { return outputs_of(batch_); }
-  Tensor outputs_for(const Features& x) override {
-    NodeBatch other = batch_;
-    other.x = part_.rows_of(x);
-    return outputs_of(other);
-  }
-  Tensor embeddings() override {
-    const Tensor rows = embeddings_of(model_, batch_.graph, batch_.x);
-    return rows ? part_.gather(rows) : rows;
-  }
-
- private:
-  Var evaluated(const NodeBatch& batch) {
-    model_.eval();
-    const Var out = batch.forward(model_);
-    model_.train();
-    return out;
-  }
-  Tensor outputs_of(const NodeBatch& batch) {
-    const NoGrad no_grad;
-    return part_.gather(objective_.output(evaluated(batch).value()));
-  }
-  Var validation() {
-    const NoGrad no_grad;
-    const Var out = evaluated(batch_);
-    outputs_ = objective_.output(out.value());
-    return objective_.loss(out, validated_);
-  }
-
-  const Run& run_;
-  const RankPart& part_;
-  models::NodeModel& model_;
-  const Objective objective_;
-  const Tensor validated_;
-  NodeBatch batch_;
-  optim::CapturedStep validation_;
-  Tensor outputs_;  // of this rank's rows
-};
-
+/// The whole graph, or the rows of it that one rank of several computes; evaluations are of all rows.
 class WholeGraph : public Batches<NodeBatch> {
  public:
   WholeGraph(const Run& run, models::NodeModel& model)
       : run_(run),
+        part_(run.part()),
         model_(model),
         edges_(run.task().edges ? &*run.task().edges : nullptr),
-        batch_{.graph = edges_ ? edges_->graph() : run.task().data.graph,
+        objective_(part_ ? run.objective().rows(part_->rows().begin(), part_->rows().end(), part_->device())
+                         : run.objective()),
+        validated_(places(run.examples().val)),
+        batch_{.graph = part_    ? part_->graph()
+                        : edges_ ? edges_->graph()
+                                 : run.task().data.graph,
                .blocks = {},
-               .x = run.task().features,
-               .y = run.objective().targets(),
-               .index = run.examples().train},
+               .x = rows(run.task().features),
+               .y = objective_.targets(),
+               .index = places(run.examples().train)},
         validation_([this] { return validation(); }, {.capture = constant()}) {}
 
   std::unique_ptr<Pass<NodeBatch>> pass(int64_t /*done*/) override {
@@ -92,45 +34,55 @@ class WholeGraph : public Batches<NodeBatch> {
     return std::make_unique<SinglePass<NodeBatch>>(batch_);
   }
   /// Not for edge lists: the host reads back their range check and the sizes of derived structures.
-  bool constant() const override { return !run_.settings().compute.no_capture && edges_ == nullptr; }
+  bool constant() const override {
+    return !run_.settings().compute.no_capture && edges_ == nullptr &&
+           (part_ == nullptr || part_->rows().group.capturable());
+  }
   Evaluation validate() override {
     const Tensor loss = validation_();
-    return {loss, outputs_};
+    return {loss, gathered(outputs_)};
   }
-  Tensor outputs() override {
-    const NoGrad no_grad;
-    return run_.objective().output(evaluated(batch_).value());
-  }
+  Tensor outputs() override { return outputs_of(batch_); }
   Tensor outputs_for(const Features& x) override {
-    const NoGrad no_grad;
     NodeBatch other = batch_;
-    other.x = x;
-    return run_.objective().output(evaluated(other).value());
+    other.x = rows(x);
+    return outputs_of(other);
   }
-  Tensor embeddings() override { return embeddings_of(model_, batch_.graph, batch_.x); }
+  Tensor embeddings() override { return gathered(embeddings_of(model_, batch_.graph, batch_.x)); }
 
  private:
+  Features rows(const Features& all) const { return part_ != nullptr ? part_->rows_of(all) : all; }
+  Tensor places(const Tensor& index) const { return part_ != nullptr ? part_->places_of(index) : index; }
+  Tensor gathered(const Tensor& x) const { return part_ != nullptr && x ? part_->gather(x) : x; }
+
   Var evaluated(const NodeBatch& batch) {
     model_.eval();
     const Var out = batch.forward(model_);
     model_.train();
     return out;
   }
+  Tensor outputs_of(const NodeBatch& batch) {
+    const NoGrad no_grad;
+    return gathered(objective_.output(evaluated(batch).value()));
+  }
 
   // Captured on a GPU like the training step; then the outputs' tensor is the same each time.
   Var validation() {
     const NoGrad no_grad;
     const Var out = evaluated(batch_);
-    outputs_ = run_.objective().output(out.value());
-    return run_.objective().loss(out, run_.examples().val);
+    outputs_ = objective_.output(out.value());
+    return objective_.loss(out, validated_);
   }
 
   const Run& run_;
+  const RankPart* part_;  // null: all rows
   models::NodeModel& model_;
   const EdgeList* edges_;
-  NodeBatch batch_;  // its graph has no derived structures at the start of an inductive epoch
+  const Objective objective_;  // of these rows
+  const Tensor validated_;     // likewise
+  NodeBatch batch_;            // its graph has no derived structures at the start of an inductive epoch
   optim::CapturedStep validation_;
-  Tensor outputs_;
+  Tensor outputs_;  // of these rows
 };
 
 }  // namespace
@@ -154,8 +106,6 @@ Tensor embeddings_of(models::NodeModel& model, const Graph& graph, const Feature
 }
 
 std::unique_ptr<Batches<NodeBatch>> node_batches(const Run& run, models::NodeModel& model) {
-  if (run.part() != nullptr && !run.part()->of_batches())
-    return std::make_unique<RankRowsOfGraph>(run, model);
   if (const std::shared_ptr<LoaderChoice> loader = run.settings().batches.chosen())
     return loader->batches(run, model);
   return std::make_unique<WholeGraph>(run, model);

@@ -209,7 +209,8 @@ void Run::end_epoch(const Tensor& loss, Evaluator& evaluator) {
 
 /// The signal that was caught, if any: all ranks end at the same epoch.
 int Run::caught_signal() const {
-  return part_ != nullptr && part_->any(leads() && caught != 0) ? std::max(int{caught}, 1) : int{caught};
+  if (part_ == nullptr) return caught;
+  return part_->any(leads() && caught != 0) ? std::max(int{caught}, 1) : 0;  // one that comes later, later
 }
 
 void Run::require_finite_between() const {

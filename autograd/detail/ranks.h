@@ -15,9 +15,8 @@ namespace adj::detail {
 /// for whole blocks of draws; of other shapes, such as a rank's edges, each rank has draws of its own.
 RandomKey key_of_rows(Generator& generator, Shape x);
 
-/// `count` of each rank, and their sum.
+/// `count` of each rank.
 std::vector<int64_t> counts_of_ranks(const RankRows& ranks, int64_t count);
-int64_t sum_over_ranks(const RankRows& ranks, int64_t count);
 /// [R, ...] of every rank's x.
 Tensor stacked_over_ranks(const Group& group, const Tensor& x);
 /// Replaces x by the sum over the ranks, in their order.

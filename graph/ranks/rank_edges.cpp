@@ -28,19 +28,16 @@ Csr RankRows::rows(const Csr& all) const {
   return part;
 }
 
-Tensor RankRows::gather(const Tensor& x) const {
-  ADJ_CHECK(x && x.dims() >= 1 && x.size(0) == end() - begin(), "ranks: x is {}, expected the rows {} to {}",
-            x.str(), begin(), end());
-  if (group.size() == 1) return x;
-  Tensor all = Tensor::empty(x.shape().with(0, cut.rows()), x.dtype(), x.device());
-  std::vector<Tensor> sends(static_cast<size_t>(group.size()), x), receives;
+std::vector<int64_t> RankRows::counts() const {
+  std::vector<int64_t> counts;
   for (int64_t rank = 0; rank < group.size(); ++rank) {
     const auto [first, last] = cut.rows_of(rank, group.size());
-    receives.push_back(all.rows(first, last));
+    counts.push_back(last - first);
   }
-  group.exchange(sends, receives);
-  return all;
+  return counts;
 }
+
+Tensor RankRows::gather(const Tensor& x) const { return group.size() == 1 ? x : group.gather(x, counts()); }
 
 Tensor RankRows::values(const Csr& all, const Tensor& values) const {
   if (!values) return {};

@@ -21,6 +21,7 @@ struct RankRows {
 
   int64_t begin() const { return cut.rows_of(group.rank(), group.size()).first; }  ///< first row of this rank
   int64_t end() const { return cut.rows_of(group.rank(), group.size()).second; }   ///< exclusive
+  std::vector<int64_t> counts() const;                                             ///< rows of each rank
   /// [N, ...] from every rank's rows x; all ranks call it together.
   Tensor gather(const Tensor& x) const;
   /// This rank's rows of a structure over all nodes, on the group's device; whole_sizes() are those of `all`.

@@ -89,9 +89,12 @@ ADJ_KERNEL(batch_norm_moments, BatchNormMomentsArgs)  ///< Of a rank's rows.
 struct BatchNormMergeArgs {
   const Tensor& moments;
   const std::vector<int64_t>& rows;
-  double eps, momentum;                ///< as in batch_norm_statistics
-  Tensor &mean, &rstd;                 ///< [F], float32 or float64
-  Tensor &running_mean, &running_var;  ///< likewise, or absent
+  double eps;            ///< as in batch_norm_statistics
+  double momentum;       ///< likewise
+  Tensor& mean;          ///< [F], float32 or float64
+  Tensor& rstd;          ///< likewise
+  Tensor& running_mean;  ///< likewise, or absent
+  Tensor& running_var;   ///< likewise, or absent
 
   static constexpr size_t kMostSets = 256;  ///< limits R
 

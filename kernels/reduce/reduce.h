@@ -119,7 +119,7 @@ struct CountEqualArgs {
 ADJ_KERNEL(count_equal, CountEqualArgs)  ///< Number of equal elements.
 
 // Reductions over the middle of three dimensions, x[P,N,Q]; a reduction over any dimension of a tensor is one
-// of these after reshaping. Sums over the first or last dimension have their set kernels, above.
+// of these after reshaping. Sums over the first or last dimension have their own kernels, above.
 
 /// y[P,Q] = Σ_n x[:, n, :]. Partial sums are merged in a fixed order.
 struct SumDimArgs {
