@@ -100,13 +100,14 @@ class Devices(unittest.TestCase):
             refused(f"train_gcn {plain} {options}", says=says, status=2)
 
     def test_ranks_share_mini_batches(self):
+        small_steps = STEPS.replace("0.05", "0.005")
         for program, options in (("train_sage", "--norm batch"), ("train_sage", ""), ("train_gat", "--attention-dropout 0"),
                                  ("train_sage", "--class-weights balanced"), ("train_gin", "--norm none"), ("train_gcn", "")):
             for batches in ("--batch-size 60 --fanouts 4,3", "--batch-size 59 --fanouts -1", "--batch-size 500 --fanouts 5"):
                 # A batch norm counts a node once for each rank that sampled it, and a GCN takes degrees from such a part.
                 # Sums over a hub's neighbours are large: there a rounding can put a unit on the other side of ReLU's bend.
                 bound = 0.15 if "batch" in options or "gcn" in program else 1e-4 if "gin" in program else 1e-5
-                line = f"{program} {plain} {options} {STEPS.replace("0.05", "0.005")} --loader neighbor {batches}"
+                line = f"{program} {plain} {options} {small_steps} --loader neighbor {batches}"
                 with self.subTest(program=program, options=options, batches=batches):
                     one = result_of(line)
                     for devices in ("--devices cpu,cpu,cpu", "--devices cpu --ranks 5 --workers 0"):
