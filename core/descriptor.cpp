@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace adj::detail {
@@ -73,6 +74,14 @@ bool write_all(int descriptor, std::string_view bytes) {
     bytes.remove_prefix(static_cast<size_t>(wrote));
   }
   return true;
+}
+
+Descriptor file_in_memory(const char* name, std::string_view bytes, int lowest) {
+  constexpr unsigned kMayRun = 0x10;  // MFD_EXEC: explicit where the kernel requires a choice
+  int descriptor = memfd_create(name, MFD_CLOEXEC | kMayRun);
+  if (descriptor < 0 && errno == EINVAL) descriptor = memfd_create(name, MFD_CLOEXEC);
+  Descriptor file(descriptor, lowest);
+  return file.get() < 0 || write_all(file.get(), bytes) ? std::move(file) : Descriptor();
 }
 
 }  // namespace adj::detail

@@ -1,5 +1,8 @@
+#include <adjoint/core/detail/nccl_transport.h>
 #include <adjoint/core/group.h>
+#include <adjoint/core/log.h>
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -53,6 +56,21 @@ Tensor Group::gather(const Tensor& x, std::span<const int64_t> rows) const {
   return all;
 }
 
+std::vector<std::string> Group::gather(std::string_view text) const {
+  const auto length = static_cast<int64_t>(text.size());
+  Tensor bytes = Tensor::empty({length}, DType::u8);
+  std::ranges::copy(text, bytes.mutable_data<uint8_t>());
+  const auto lengths = gather(Tensor::from(std::vector{length})).to_vector<int64_t>();
+  const Tensor all = gather(bytes, lengths);
+  std::vector<std::string> texts;
+  const auto* next = reinterpret_cast<const char*>(all.data<uint8_t>());
+  for (const int64_t count : lengths) {
+    texts.emplace_back(next, static_cast<size_t>(count));
+    next += count;
+  }
+  return texts;
+}
+
 void Group::broadcast(Tensor& x, int64_t root) const {
   ADJ_CHECK(root >= 0 && root < size(), "broadcast: rank {}, expected 0 to {}", root, size() - 1);
   if (!transport_) return;
@@ -70,6 +88,16 @@ void Group::barrier() const {
   if (!transport_) return;
   std::vector<Tensor> none(static_cast<size_t>(size())), nothing = none;
   transport_->exchange("barrier", none, nothing);
+}
+
+bool detail::exchange_through_nccl(std::span<const std::string> gpus) {
+  std::vector<std::string> sorted(gpus.begin(), gpus.end());
+  std::ranges::sort(sorted);
+  if (sorted.size() < 2 || sorted.front().empty() || std::ranges::adjacent_find(sorted) != sorted.end())
+    return false;
+  const std::string reason = nccl_unavailable_reason();
+  if (!reason.empty()) log_info("GPUs exchange rows by copies, outside of captured steps: {}", reason);
+  return reason.empty();
 }
 
 }  // namespace adj

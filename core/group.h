@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace adj {
 
@@ -64,6 +65,8 @@ class Group {
   Tensor gather(const Tensor& x) const;
   /// The same where n_p = rows[p] is known, without a word between hosts that a captured step cannot hold.
   Tensor gather(const Tensor& x, std::span<const int64_t> rows) const;
+  /// The texts of all ranks, in their order.
+  std::vector<std::string> gather(std::string_view text) const;
   /// Overwrites x by that of rank `root`, of the same shape.
   void broadcast(Tensor& x, int64_t root) const;
   /// Returns when all ranks have called it.
@@ -82,5 +85,11 @@ void run_ranks(int64_t ranks, const std::function<void(const Group&)>& run);
 /// The same with a device a rank, group.device(). GPUs that differ exchange tensors through NCCL 2.22 or
 /// later, which is loaded then; without it by copies, which a captured step cannot hold: a line says so.
 void run_ranks(std::span<const Device> devices, const std::function<void(const Group&)>& run);
+/// Calls run(group) as one rank, on `device`, of the processes that mpirun or srun started together
+/// (core/launch.h), all of which call it. MPI carries what is on their hosts, NCCL what is on GPUs that
+/// differ; ranks on one GPU, or without NCCL, exchange by way of the host, outside of captured steps. A
+/// process that fails, stops or dies ends all of them: the launcher ends those that are left, or MPI where
+/// one has given no sign of life for some seconds. Throws Error if the library was built without MPI.
+void run_process(Device device, const std::function<void(const Group&)>& run);
 
 }  // namespace adj

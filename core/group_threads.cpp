@@ -1,3 +1,4 @@
+#include <adjoint/core/detail/exchange_check.h>
 #include <adjoint/core/detail/nccl_transport.h>
 #include <adjoint/core/group.h>
 #include <adjoint/core/log.h>
@@ -120,16 +121,14 @@ class ThreadTransport : public Transport {
   void check_offers() const {
     const std::vector<Offer>& offers = meeting_.offers();
     for (size_t p = 0; p < offers.size(); ++p)
-      ADJ_CHECK(offers[p].call == offers[0].call, "rank {} calls {}, and rank 0 {}: expected the same call",
-                p, offers[p].call, offers[0].call);
+      if (offers[p].call != offers[0].call) detail::fail_calls(p, offers[p].call, offers[0].call);
     for (size_t p = 0; p < offers.size(); ++p)
       for (size_t q = 0; q < offers.size(); ++q) check_block(offers[p].sends[q], p, offers[q].receives[p], q);
   }
   static void check_block(const Tensor& block, size_t p, const Tensor& target, size_t q) {
     if (!block && !target) return;
-    const auto text = [](const Tensor& x) { return x ? x.str() : "nothing"; };
-    ADJ_CHECK(block && target && block.shape() == target.shape() && block.dtype() == target.dtype(),
-              "rank {} sends {} to rank {}, which expected {}", p, text(block), q, text(target));
+    if (!block || !target || block.shape() != target.shape() || block.dtype() != target.dtype())
+      detail::fail_blocks(p, detail::text_of(block), q, detail::text_of(target));
   }
 
   Meeting& meeting_;
@@ -172,14 +171,6 @@ void run_threads(int64_t ranks, Run&& run) {
   }
 }
 
-/// Whether no device is named twice and none is a CPU: NCCL takes one rank a GPU.
-bool are_different_gpus(std::span<const Device> devices) {
-  std::vector<int> indices;
-  for (const Device device : devices) indices.push_back(device.is_cuda() ? device.index : -1);
-  std::ranges::sort(indices);
-  return indices.front() >= 0 && std::ranges::adjacent_find(indices) == indices.end();
-}
-
 }  // namespace
 
 void run_ranks(int64_t ranks, const std::function<void(const Group&)>& run) {
@@ -189,11 +180,9 @@ void run_ranks(int64_t ranks, const std::function<void(const Group&)>& run) {
 
 void run_ranks(std::span<const Device> devices, const std::function<void(const Group&)>& run) {
   ADJ_CHECK(!devices.empty(), "run_ranks: no devices, expected one for each rank");
-  bool through_nccl = devices.size() > 1 && are_different_gpus(devices);
-  if (const std::string reason = through_nccl ? detail::nccl_unavailable_reason() : ""; !reason.empty()) {
-    log_info("GPUs exchange rows by copies, outside of captured steps: {}", reason);
-    through_nccl = false;
-  }
+  std::vector<std::string> gpus;
+  for (const Device device : devices) gpus.push_back(device.is_cuda() ? device.str() : "");
+  const bool through_nccl = detail::exchange_through_nccl(gpus);
   run_threads(std::ssize(devices), [&](int64_t rank, std::shared_ptr<Transport> transport) {
     const Device device = devices[static_cast<size_t>(rank)];
     const std::shared_ptr<void> current = runtime(device).make_current();

@@ -1,15 +1,20 @@
 #include <adjoint/core/error.h>
 #include <adjoint/core/file.h>
+#include <adjoint/core/launch.h>
+#include <adjoint/core/log.h>
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/program.h>
 #include <adjoint/core/text.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <optional>
 #include <system_error>
+#include <thread>
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -35,14 +40,45 @@ void require_stack() {
          kLeastStack >> 10);
 }
 
+// What the first rank says at once, the launcher ends the others for.
+constexpr std::chrono::seconds kOthersWait{3};
+
+/// Of processes that were started together the first writes what is written.
+class FirstSpeaks {
+ public:
+  FirstSpeaks() {
+    if (launch().rank == 0) return;
+    mute_.emplace();
+    if (const int nowhere = ::open("/dev/null", O_WRONLY); nowhere >= 0) {
+      (void)::dup2(nowhere, STDOUT_FILENO);
+      ::close(nowhere);
+    }
+  }
+
+ private:
+  std::optional<MuteThread> mute_;
+};
+
+/// "rank 2 of 4: "; empty for a process alone.
+std::string rank_text() {
+  try {
+    return launch().ranks == 1 ? "" : fmt::format("rank {} of {}: ", launch().rank, launch().ranks);
+  } catch (const std::exception&) {
+    return {};  // what is said
+  }
+}
+
 /// Uses nothing that throws: stderr may be full.
 void complain(const std::string& name, std::string_view what) {
-  const std::string line = message_line(fmt::format("{}: {}", name, what)) + "\n";
+  const std::string rank = rank_text();
+  if (!rank.empty() && launch().rank > 0) std::this_thread::sleep_for(kOthersWait);
+  const std::string line = message_line(fmt::format("{}: {}{}", name, rank, what)) + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 int run(const std::string& name, const std::function<void()>& body) {
   try {
+    const FirstSpeaks first;
     require_stack();
     (void)num_threads();  // reports an invalid environment variable before anything starts
     body();

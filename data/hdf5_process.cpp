@@ -15,7 +15,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -197,12 +196,8 @@ std::string library_path(std::string_view folder, std::string_view inherited) {
 }
 
 Descriptor file_in_memory(const char* name, const void* bytes, size_t count) {
-  constexpr unsigned kMayRun = 0x10;  // MFD_EXEC: explicit where the kernel requires a choice
-  int descriptor = memfd_create(name, MFD_CLOEXEC | kMayRun);
-  if (descriptor < 0 && errno == EINVAL) descriptor = memfd_create(name, MFD_CLOEXEC);
-  Descriptor file(descriptor, kLowest);
-  if (file.get() < 0) data_fail("cannot be read: no file in memory ({})", std::strerror(errno));
-  if (!detail::write_all(file.get(), {static_cast<const char*>(bytes), count}))
+  Descriptor file = detail::file_in_memory(name, {static_cast<const char*>(bytes), count}, kLowest);
+  if (file.get() < 0)
     data_fail("cannot be read: no file in memory ({}{})", std::strerror(errno),
               errno == EFBIG ? "; ulimit -f limits files to less than it takes" : "");
   return file;

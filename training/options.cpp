@@ -1,5 +1,6 @@
 #include <adjoint/core/error.h>
 #include <adjoint/core/explain.h>
+#include <adjoint/core/launch.h>
 #include <adjoint/core/option_check.h>
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/run_files.h>
@@ -66,22 +67,27 @@ void ExecutionOptions::apply() const {
   context.sparse_kernels = kernels;
 }
 
-std::vector<Device> ExecutionOptions::rank_devices() const {
-  if (devices.empty()) return {};
+std::vector<Device> ExecutionOptions::listed_devices() const {
   std::vector<Device> listed;
   if (devices == "all") {
     for (int index = 0; index < cuda_device_count(); ++index) listed.push_back(Device::cuda(index));
     if (listed.empty()) usage_fail("--devices all: there is no GPU; expected a list as cpu,cpu");
-  } else {
-    std::istringstream names(devices);
-    for (std::string name; std::getline(names, name, ',');) {
-      try {
-        listed.push_back(Device::parse(name));
-      } catch (const Error& error) {
-        usage_fail("--devices {}: {}; expected all, or a list as cuda:0,cuda:1", devices, error.what());
-      }
+    return listed;
+  }
+  std::istringstream names(devices);
+  for (std::string name; std::getline(names, name, ',');) {
+    try {
+      listed.push_back(Device::parse(name));
+    } catch (const Error& error) {
+      usage_fail("--devices {}: {}; expected all, or a list as cuda:0,cuda:1", devices, error.what());
     }
   }
+  return listed;
+}
+
+std::vector<Device> ExecutionOptions::rank_devices() const {
+  if (devices.empty()) return {};
+  const std::vector<Device> listed = listed_devices();
   const int64_t parts = ranks == 0 ? std::ssize(listed) : ranks;
   if (parts < std::ssize(listed))
     usage_fail("--ranks {}: expected at least one for each of {} devices", ranks, listed.size());
@@ -93,16 +99,33 @@ std::vector<Device> ExecutionOptions::rank_devices() const {
   return of_ranks;
 }
 
+Device ExecutionOptions::process_device() const {
+  const auto place = static_cast<size_t>(launch().local_rank);
+  if (devices.empty() && device == "cuda")
+    return Device::cuda(static_cast<int>(place) % std::max(1, cuda_device_count()));
+  if (devices.empty()) return Device::parse(device);
+  const std::vector<Device> listed = listed_devices();
+  return listed[place % listed.size()];
+}
+
 void ExecutionOptions::check_ranks(const Options& all) const {
-  if (devices.empty()) {
-    if (ranks != 0) usage_fail("--ranks: requires --devices");
-    return;
-  }
-  (void)rank_devices();
-  const auto refuse = [](bool conflict, std::string_view option, std::string_view reason) {
+  const int64_t processes = launch().ranks;
+  const auto refuse = [processes](bool conflict, std::string_view option, std::string_view reason) {
+    if (conflict && processes > 1)
+      usage_fail("{} processes: conflict with {}, {}", processes, option, reason);
     if (conflict) usage_fail("--devices: conflicts with {}, {}", option, reason);
   };
-  refuse(device != "cpu", "--device " + device, "expected one of them");
+  if (processes > 1) {
+    if (!over_devices) usage_fail("{} processes were started together, expected one", processes);
+    if (processes > RowCut::kParts)
+      usage_fail("{} processes, expected at most {}", processes, RowCut::kParts);
+    refuse(ranks != 0, "--ranks", "of which each process is one");
+  } else {
+    if (devices.empty() && ranks != 0) usage_fail("--ranks: requires --devices");
+    if (devices.empty()) return;
+    (void)rank_devices();
+  }
+  refuse(!devices.empty() && device != "cpu", "--device " + device, "expected one of them");
   const std::shared_ptr<LoaderChoice> loader = all.batches.chosen();
   refuse(loader && !loader->over_ranks(), "--loader " + all.batches.loader, "expected none or neighbor");
   refuse(all.data.inductive, "--inductive", "whose edges are new in every epoch");
@@ -385,7 +408,7 @@ std::vector<Options::Group> Options::groups() {
         other.begin() + 1,
         {{"devices", &compute.devices, "LIST",
           "train over several devices, cuda:0,cuda:1, or all: on the rows of the graph, or on shares of each "
-          "mini-batch",
+          "mini-batch; under mpirun or srun, those of a host's processes",
           false},
          {"ranks", &compute.ranks, "N",
           "with --devices, number of parts: the same number gives the same bits on any devices "

@@ -87,9 +87,13 @@ struct ExecutionOptions {
   void check(const Options& all) const;  ///< throws UsageError if options conflict with others
   /// The device of each rank; empty without `devices`. Throws UsageError for unknown ones.
   std::vector<Device> rank_devices() const;
+  /// The device of this process, one of several that were started together (core/launch.h): `device`, where
+  /// "cuda" is the GPU with its number on this host, or that of `devices`; likewise.
+  Device process_device() const;
 
  private:
   void check_ranks(const Options& all) const;
+  std::vector<Device> listed_devices() const;
 };
 
 /// Optimizer, epochs and repetitions: an `optimizer` with rate `lr` times the factor of `schedule`, an L2

@@ -1,3 +1,5 @@
+#include <adjoint/build.h>
+#include <adjoint/core/launch.h>
 #include <adjoint/core/log.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/kernels/compute_context.h>
@@ -17,7 +19,7 @@ namespace {
 std::string places_text(const std::vector<Device>& devices) {
   std::vector<std::string> names;
   for (const Device device : devices)
-    if (names.empty() || names.back() != device.str()) names.push_back(device.str());
+    if (std::ranges::find(names, device.str()) == names.end()) names.push_back(device.str());
   return fmt::format("{} rank{} on {}", devices.size(), devices.size() == 1 ? "" : "s",
                      fmt::join(names, ", "));
 }
@@ -37,6 +39,55 @@ void log_parts(const RankPart& part) {
   }
   log_info("{}: {} to {} nodes and {} to {} edges each", part.describe(), nodes[0], nodes[1], edges[0],
            edges[1]);
+}
+
+std::vector<Device> gather_devices(const Group& group) {
+  std::vector<Device> devices;
+  for (const std::string& name : group.gather(group.device().str())) devices.push_back(Device::parse(name));
+  return devices;
+}
+
+/// Throws Error on all ranks unless all have the same text.
+void require_same(const Group& group, std::string_view what, const std::string& text) {
+  const std::vector<std::string> all = group.gather(text);
+  for (size_t rank = 1; rank < all.size(); ++rank)
+    ADJ_CHECK(all[rank] == all[0], "{}: rank {} has '{}', and rank 0 '{}'; expected the same on all ranks",
+              what, rank, all[rank], all[0]);
+}
+
+/// Trains as one rank: on the rows of `cut`, or with its share of each mini-batch.
+void train_rank(const Group& group, const Settings& settings, const LearningTask& task, const RowCut* cut,
+                const std::function<void(Run&)>& train) {
+  const std::vector<Device> devices = gather_devices(group);
+  const RankPart part = cut != nullptr ? RankPart(task, {group, *cut}, devices) : RankPart(group, devices);
+  if (cut != nullptr) log_parts(part);
+  Run run(settings, task, &part);
+  train(run);
+}
+
+/// Absent for mini-batches.
+std::optional<RowCut> cut_of(const Settings& settings, const LearningTask& task) {
+  if (settings.batches.chosen() != nullptr) return std::nullopt;
+  return RowCut(task.data.graph.in_edges().offsets);
+}
+
+Settings on_device(Settings settings, const std::string& device) {
+  settings.compute.device = device;
+  return settings;
+}
+
+/// As one of the processes that were started together, which may differ in what threads share.
+void train_process(const Group& group, const Settings& settings,
+                   const std::function<LearningTask(const Settings&)>& make,
+                   const std::function<void(Run&)>& train) {
+  require_same(group, "version", ADJOINT_VERSION);
+  for (const auto& [name, value] : settings.identity) require_same(group, "--" + name, value);
+  const bool batches = settings.batches.chosen() != nullptr;
+  const Settings chosen = on_device(settings, batches ? group.device().str() : "cpu");
+  const LearningTask task = make(chosen);
+  require_same(group, file_of(settings, task.data), task.contents);
+  const std::optional<RowCut> cut = cut_of(settings, task);
+  train_rank(group, chosen, task, cut ? &*cut : nullptr, train);
 }
 
 }  // namespace
@@ -75,34 +126,30 @@ bool RankPart::any(bool value) const {
 
 void on_ranks(const Settings& settings, const std::function<LearningTask(const Settings&)>& make,
               const std::function<void(Run&)>& train) {
+  if (launch().ranks > 1)
+    return run_process(settings.compute.process_device(),
+                       [&](const Group& group) { train_process(group, settings, make, train); });
   const std::vector<Device> devices = settings.compute.rank_devices();
-  const auto run_task = [&](const Settings& chosen, const LearningTask& task, const RankPart* part) {
-    Run run(chosen, task, part);
-    train(run);
-  };
-  if (devices.empty()) return run_task(settings, make(settings), nullptr);
-  const bool batches = settings.batches.chosen() != nullptr;
-  const std::optional<LearningTask> whole = batches ? std::nullopt : std::optional(make(settings));
-  const std::optional<RowCut> cut =
-      batches ? std::nullopt : std::optional<RowCut>(whole->data.graph.in_edges().offsets);
+  if (devices.empty()) {
+    const LearningTask task = make(settings);
+    Run run(settings, task);
+    return train(run);
+  }
+  std::optional<LearningTask> whole;  // whose rows all ranks share
+  if (settings.batches.chosen() == nullptr) whole.emplace(make(settings));
+  const std::optional<RowCut> cut = whole ? cut_of(settings, *whole) : std::nullopt;
   const ComputeContext context = compute_context();
   std::mutex one_reader;
   run_ranks(devices, [&](const Group& group) {
     std::optional<MuteThread> mute;
     if (group.rank() > 0) mute.emplace();
     compute_context() = context;
-    if (!batches) {
-      const RankPart part(*whole, {group, *cut}, devices);
-      log_parts(part);
-      return run_task(settings, *whole, &part);
-    }
-    const RankPart part(group, devices);
-    Settings chosen_settings = settings;
-    chosen_settings.compute.device = group.device().str();
+    if (whole) return train_rank(group, settings, *whole, &*cut, train);
+    const Settings chosen = on_device(settings, group.device().str());
     std::unique_lock lock(one_reader);
-    const LearningTask task = make(chosen_settings);
+    const LearningTask task = make(chosen);
     lock.unlock();
-    run_task(chosen_settings, task, &part);
+    train_rank(group, chosen, task, nullptr, train);
   });
 }
 

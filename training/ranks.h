@@ -39,8 +39,8 @@ class RankPart {
 };
 
 /// Calls train(run) with the run of the task that make(settings) makes, on its device or, with --devices, for
-/// each rank in a thread with a run of its own: these compute one training together, of which the first rank
-/// writes what is written.
+/// each rank in a thread with a run of its own, or as the rank of this process where mpirun or srun started
+/// several: these compute one training together, of which the first rank writes what is written.
 void on_ranks(const Settings& settings, const std::function<LearningTask(const Settings&)>& make,
               const std::function<void(Run&)>& train);
 

@@ -1,4 +1,5 @@
 #include <adjoint/core/isa.h>
+#include <adjoint/core/launch.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/program.h>
 #include <adjoint/core/random.h>
@@ -151,9 +152,11 @@ void Run::begin(models::Model& model, optim::Optimizer& optimizer) {
     }
     if (!o.checkpoint.empty() && done()) state_->save(o.checkpoint, epoch_);  // no epoch will
     log_info("{} on {}", name_, place());
+    progress_.emplace(task_.runs * settings_.run.epochs, run_ * settings_.run.epochs + epoch_);
+  }
+  if (!begun_ && (leads() || launch().ranks > 1)) {  // once in each process
     caught = 0;
     signals_ = std::make_unique<SignalScope>();
-    progress_.emplace(task_.runs * settings_.run.epochs, run_ * settings_.run.epochs + epoch_);
   }
   begun_ = true;
   if (settings_.run.eval_every > 1) between_ = std::make_unique<optim::NonFiniteMonitor>(device());
@@ -210,7 +213,7 @@ void Run::end_epoch(const Tensor& loss, Evaluator& evaluator) {
 /// The signal that was caught, if any: all ranks end at the same epoch.
 int Run::caught_signal() const {
   if (part_ == nullptr) return caught;
-  return part_->any(leads() && caught != 0) ? std::max(int{caught}, 1) : 0;  // one that comes later, later
+  return part_->any(caught != 0) ? std::max(int{caught}, 1) : 0;  // one that comes later, later
 }
 
 void Run::require_finite_between() const {

@@ -1,4 +1,5 @@
 #include <adjoint/core/error.h>
+#include <adjoint/core/launch.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/option_check.h>
 #include <adjoint/training/loader.h>
@@ -126,6 +127,7 @@ void Settings::apply() const {
                                   : data.aggregation == AggregationMethod::scatter ? Aggregation::scatter
                                                                                    : Aggregation::automatic;
   (void)Device::parse(compute.device);
+  if (launch().rank > 0) return;  // the first writes
   if (!output.run_dir.empty()) make_run_folder(output.run_dir, output.resume);
   output.check_files(*this);
 }

@@ -1,3 +1,4 @@
+#include <adjoint/core/launch.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/stored_cuts.h>
@@ -86,7 +87,7 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
   require_two_classes(examples, file);
   const Graph& complete = whole ? whole : data.graph;
   if (options.model.node_features == models::NodeFeatures::learned) graph = models::fingerprint(complete);
-  if (!options.output.run_dir.empty()) {
+  if (!options.output.run_dir.empty() || launch().ranks > 1) {
     Dataset loaded = data;
     loaded.graph = complete;
     contents = adj::fingerprint(loaded);

@@ -36,7 +36,7 @@ struct LearningTask {
   int64_t num_features;                       ///< columns, wherever the features are
   std::string fingerprint;                    ///< of the data, if a checkpoint is read or written
   std::string graph;                 ///< fingerprint of the graph that learned node features belong to
-  std::string contents;              ///< fingerprint of the file's data, for --run-dir
+  std::string contents;              ///< fingerprint of the file's data, for --run-dir and processes
   std::optional<EdgeList> edges;     ///< for inductive training
   std::shared_ptr<StoredCuts> cuts;  ///< null without --cuts
 

@@ -1,8 +1,10 @@
+#include <adjoint/core/cuda/check.h>
 #include <adjoint/core/cuda/nccl.h>
 #include <adjoint/core/cuda/stream.h>
 #include <adjoint/core/detail/nccl_transport.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -171,6 +173,12 @@ std::string nccl_unavailable_reason() {
   } catch (const Error& error) {
     return error.what();
   }
+}
+
+std::string gpu_address(Device device) {
+  std::array<char, 32> address{};
+  ADJ_CUDA_CHECK(cudaDeviceGetPCIBusId(address.data(), static_cast<int>(address.size()), device.index));
+  return address.data();
 }
 
 std::shared_ptr<Transport> nccl_transport(std::shared_ptr<Transport> host, Device device) {

@@ -29,4 +29,8 @@ int64_t read_all(int descriptor, int64_t offset, char* buffer, size_t count);
 /// exceeded: SIGXFSZ, which would end the program, is blocked.
 bool write_all(int descriptor, std::string_view bytes);
 
+/// A file in memory with these bytes, which may be executed or loaded, by a number from `lowest`; negative,
+/// with errno, if there is no room for it.
+Descriptor file_in_memory(const char* name, std::string_view bytes, int lowest = 0);
+
 }  // namespace adj::detail

@@ -1,5 +1,6 @@
 #include "../support.h"
 #include <adjoint/core/group.h>
+#include <adjoint/core/launch.h>
 
 #include <atomic>
 
@@ -24,25 +25,40 @@ Tensor block(int64_t sender, int64_t receiver, Device device) {
   return Tensor::from(values, {rows, 3}, device);
 }
 
-/// Devices of ranks that exchange: on one device, and on two GPUs (through NCCL) where there are two.
-std::vector<std::vector<Device>> rooms(std::initializer_list<int64_t> counts) {
-  std::vector<std::vector<Device>> rooms;
+/// Where ranks exchange: each on its device, of which `local` are in this process.
+struct Room {
+  std::vector<Device> devices;
+  int64_t local;
+
+  int64_t ranks() const { return std::ssize(devices); }
+  void run(const std::function<void(const Group&)>& body) const {
+    local == ranks() ? run_ranks(devices, body) : run_process(devices[0], body);
+  }
+};
+
+/// On one device, and on two GPUs (through NCCL) where there are two; under mpirun, its processes.
+std::vector<Room> rooms(std::initializer_list<int64_t> counts) {
+  std::vector<Room> rooms;
   for (const Device device : devices())
-    for (const int64_t ranks : counts) rooms.emplace_back(uz(ranks), device);
+    if (const int64_t ranks = launch().ranks; ranks > 1)
+      rooms.push_back({std::vector<Device>(uz(ranks), device), 1});
+    else
+      for (const int64_t count : counts) rooms.push_back({std::vector<Device>(uz(count), device), count});
+  if (launch().ranks > 1) return rooms;
   if (cuda_device_count() < 2)
     MESSAGE("skipped: two GPUs");
   else
-    rooms.push_back({Device::cuda(1), Device::cuda(0)});
+    rooms.push_back({{Device::cuda(1), Device::cuda(0)}, 2});
   return rooms;
 }
 
 }  // namespace
 
 TEST_CASE("blocks of rows reach the rank that they are for, whatever their sizes") {
-  for (const std::vector<Device>& room : rooms({1, 2, 3, 8})) {
-    const int64_t ranks = std::ssize(room);
+  for (const Room& room : rooms({1, 2, 3, 8})) {
+    const int64_t ranks = room.ranks();
     std::atomic<int64_t> right = 0;
-    run_ranks(room, [&](const Group& group) {
+    room.run([&](const Group& group) {
       const int64_t rank = group.rank();
       const Device device = group.device();
       for (int round = 0; round < 50; ++round) {
@@ -62,15 +78,15 @@ TEST_CASE("blocks of rows reach the rank that they are for, whatever their sizes
         }
       }
     });
-    CHECK(right == 50 * ranks * ranks);
+    CHECK(right == 50 * room.local * ranks);
   }
 }
 
 TEST_CASE("gather has all rows in the order of ranks, broadcast those of one rank") {
-  for (const std::vector<Device>& room : rooms({1, 2, 5})) {
-    const int64_t ranks = std::ssize(room);
+  for (const Room& room : rooms({1, 2, 5})) {
+    const int64_t ranks = room.ranks();
     std::atomic<int64_t> right = 0;
-    run_ranks(room, [&](const Group& group) {
+    room.run([&](const Group& group) {
       const int64_t rank = group.rank();
       const Device device = group.device();
       std::vector<int32_t> all;
@@ -86,8 +102,10 @@ TEST_CASE("gather has all rows in the order of ranks, broadcast those of one ran
       Tensor x = Tensor::full({4}, static_cast<double>(rank), DType::bf16, device);
       group.broadcast(x, ranks - 1);
       right += values(x) == Numbers(4, static_cast<double>(ranks - 1));
+      const std::vector<std::string> texts = group.gather(std::string(uz(rank % 3), 'a') + "\n");
+      for (int64_t p = 0; p < ranks; ++p) right += texts[uz(p)] == std::string(uz(p % 3), 'a') + "\n";
     });
-    CHECK(right == 2 * ranks);
+    CHECK(right == (2 + ranks) * room.local);
   }
 }
 
@@ -148,6 +166,41 @@ TEST_CASE("a rank that fails releases those that wait for it on their GPUs") {
                   "to rank 0, which expected [3, 3]");
 }
 
+TEST_CASE("calls that differ are refused on all ranks, which go on") {
+  for (const Room& room : rooms({2, 4})) {
+    std::atomic<int64_t> right = 0;
+    room.run([&](const Group& group) {
+      const auto refused = [&](const char* text, const auto& call) {
+        try {
+          call();
+        } catch (const Error& error) {
+          const std::string_view message = error.what();
+          right += message.find(text) != std::string_view::npos;
+          if (message.find(text) == std::string_view::npos) MESSAGE(message);
+        }
+      };
+      refused("rank 1 calls broadcast from rank 0 of float32 [*, 4], and rank 0 gather of float32 [*, 3]",
+              [&] {
+                Tensor x = Tensor::zeros({2, group.rank() == 1 ? 4 : 3}, DType::f32, group.device());
+                group.rank() == 1 ? group.broadcast(x, 0) : (void)group.gather(x);
+              });
+      refused("to rank 0, which expected [3, 3] float32 on", [&] {
+        std::vector<Tensor> sends(uz(group.size()), Tensor::zeros({2, 3}, DType::f32, group.device()));
+        std::vector<Tensor> receives = sends;
+        if (group.rank() == 0) receives[1] = Tensor::zeros({3, 3}, DType::f32, group.device());
+        group.exchange(sends, receives);
+      });
+      refused("rank 0 sends nothing to rank 1, which expected [2] bfloat16 on", [&] {
+        std::vector<Tensor> sends(uz(group.size())), receives = sends;
+        if (group.rank() == 1) receives[0] = Tensor::zeros({2}, DType::bf16, group.device());
+        group.exchange(sends, receives);
+      });
+      right += group.gather(fmt::format("{}", group.rank())).back() == fmt::format("{}", room.ranks() - 1);
+    });
+    CHECK(right == 4 * room.local);
+  }
+}
+
 TEST_CASE("a rank that fails, ends or calls otherwise ends the calls of all others") {
   std::atomic<int> ended = 0;
   const auto others_end = [&](const Group& group, const char* part) {
@@ -175,20 +228,6 @@ TEST_CASE("a rank that fails, ends or calls otherwise ends the calls of all othe
                             }),
                   "rank 0 ended, but others wait for it");
   CHECK(ended == 2);
-  CHECK_ERROR_HAS(
-      run_ranks(2,
-                [](const Group& group) {
-                  Tensor x = Tensor::zeros({2, group.rank() + 3});
-                  group.rank() == 0 ? (void)group.gather(x) : group.broadcast(x, 0);
-                }),
-      "rank 1 calls broadcast from rank 0 of float32 [*, 4], and rank 0 gather of float32 [*, 3]");
-  CHECK_ERROR_HAS(run_ranks(2,
-                            [](const Group& group) {
-                              std::vector<Tensor> sends(2, Tensor::zeros({2, 3})), receives = sends;
-                              if (group.rank() == 0) receives[1] = Tensor::zeros({3, 3});
-                              group.exchange(sends, receives);
-                            }),
-                  "rank 1 sends [2, 3] float32 on cpu to rank 0, which expected [3, 3] float32 on cpu");
   CHECK_ERROR_HAS(run_ranks(0, [](const Group&) {}), "0 ranks");
   CHECK_ERROR_HAS(run_ranks(std::vector<Device>(), [](const Group&) {}), "no devices");
 }
