@@ -37,10 +37,9 @@ constexpr int64_t kPatience = 8;  // seconds without a sign of life
 
 /// What MPI is asked, from the module in this program.
 const adjoint_mpi_calls& load() {
-  static const Descriptor file = file_in_memory(
-      "adjoint-mpi",
-      {reinterpret_cast<const char*>(adjoint_mpi_library),
-       static_cast<size_t>(adjoint_mpi_library_end - adjoint_mpi_library)});
+  static const Descriptor file =
+      file_in_memory("adjoint-mpi", {reinterpret_cast<const char*>(adjoint_mpi_library),
+                                     static_cast<size_t>(adjoint_mpi_library_end - adjoint_mpi_library)});
   ADJ_CHECK(file.get() >= 0, "MPI cannot be used: no file in memory");
   const SharedLibrary library(fmt::format("/proc/self/fd/{}", file.get()));
   return *library.function<const adjoint_mpi_calls>("adjoint_mpi_module");

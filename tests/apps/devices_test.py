@@ -1,5 +1,7 @@
 """Full-batch training on the rows of several ranks: against one device, on other devices, with every output, and resumed."""
 from programs import *  # noqa: F403
+import signal
+import time
 
 rng = np.random.default_rng(5)
 NODES, EDGES = 300, 1500
@@ -147,6 +149,92 @@ class Devices(unittest.TestCase):
 
     def test_a_failing_rank_ends_all(self):
         refused(f"train_gcn {plain} --lr 1e30 --epochs 9 --devices cpu,cpu,cpu --quiet", says="try a smaller --lr")
+
+
+def launch(*processes, status=0):
+    """Of processes that mpirun starts: what they write to stdout, to stderr, and the exit status."""
+    words = " : ".join(f"-n {count} {BIN}/{line}" for count, line in processes).split()
+    ran = subprocess.run([os.environ["ADJOINT_MPIRUN"], *words], capture_output=True, text=True, timeout=120)
+    assert (ran.returncode == 0) == (status == 0), (words, ran.stdout, ran.stderr)
+    return ran.stdout, [line for line in ran.stderr.splitlines() if line.startswith(("train_", "error:"))]
+
+
+def is_running(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1][0] != "Z"
+    except OSError:
+        return False
+
+
+@unittest.skipUnless(os.environ.get("ADJOINT_MPIRUN", "").startswith("/"), "no MPI")
+class Processes(unittest.TestCase):
+    def test_processes_have_the_bits_of_threads(self):
+        batches = "--loader neighbor --batch-size 50 --fanouts 4,3 --dropout 0.3"
+        for program, options in [*PROGRAMS.items(), ("train_sage", batches), ("train_gcn", batches)]:
+            line = f"{program} plain.h5 {options} --epochs 5 --patience 0 --json --quiet"
+            for ranks in (2, 4):
+                with self.subTest(program=program, options=options, ranks=ranks):
+                    threads = result_of(f"{line} --devices cpu --ranks {ranks} --predict threads.h5")
+                    out, errors = launch((ranks, f"{line} --predict processes.h5"))
+                    self.assertEqual(errors, [])
+                    processes = json.loads(out)  # of the first alone
+                    for name in ("train_loss", "val_loss", "test_loss", "test_acc"):
+                        self.assertEqual(processes[name], threads[name])
+                    left, right = predictions("threads.h5"), predictions("processes.h5")
+                    self.assertTrue(left and left.keys() == right.keys())
+                    for name in left:
+                        np.testing.assert_array_equal(right[name], left[name])
+
+    def test_the_first_writes_and_others_go_on(self):
+        line = "train_gcn plain.h5 --patience 0 --json --quiet --run-dir together --report r.html --metrics m.csv --predict p.csv"
+        out, _ = launch((3, f"{line} --epochs 4"))
+        self.assertEqual(len(rows("p.csv")), NODES)
+        self.assertEqual(len(rows("m.csv")), 4)
+        expect(read("r.html"), "3 ranks on cpu")
+        rest, _ = launch((2, "train_gcn plain.h5 --patience 0 --json --quiet --epochs 9 --resume together/checkpoint.h5"))
+        whole, _ = launch((2, "train_gcn plain.h5 --patience 0 --json --quiet --epochs 9"))
+        self.assertAlmostEqual(json.loads(rest)["val_loss"], json.loads(whole)["val_loss"], delta=1e-5)
+
+    def test_what_differs_is_refused(self):
+        other = dataset("other.h5", **{"nodes/x": np.zeros((NODES, 12), np.float32)})
+        for first, second, says in (
+                ("plain.h5", "plain.h5 --lr 0.1", "--lr: rank 1 has '0.1', and rank 0 '0.01'; expected the same on all ranks"),
+                ("plain.h5", other, "plain.h5: rank 1 has '"),
+                ("plain.h5", "missing.h5", "rank 1 of 2: missing.h5: No such file"),
+                ("missing.h5", "missing.h5", "rank 0 of 2: missing.h5: No such file"),
+                ("plain.h5 --ranks 2", "plain.h5 --ranks 2", "2 processes: conflict with --ranks"),
+                ("plain.h5 --loader cluster", "plain.h5 --loader cluster", "2 processes: conflict with --loader cluster")):
+            with self.subTest(first=first, second=second):
+                _, errors = launch((1, f"train_gcn {first}"), (1, f"train_gcn {second}"), status=1)
+                self.assertEqual(len(errors), 1, errors)
+                expect(errors[0], says)
+        _, errors = launch((2, "train_link plain.h5"), status=1)
+        expect(errors[0], "2 processes were started together, expected one")
+        _, errors = launch((3, f"train_gcn {plain} --lr 1e30 --epochs 9 --quiet"), status=1)
+        self.assertEqual(len(errors), 1, errors)
+        expect(errors[0], "rank 0 of 3", "try a smaller --lr")
+
+    def test_a_process_that_dies_or_stops_ends_all(self):
+        line = "train_gcn plain.h5 --epochs 1000000 --patience 0 --quiet --checkpoint kept.h5 --checkpoint-every 1"
+        for sent in (signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM):
+            with self.subTest(signal=sent):
+                pathlib.Path("kept.h5").unlink(missing_ok=True)
+                all_ranks = subprocess.Popen([os.environ["ADJOINT_MPIRUN"], "-n", "3", f"{BIN}/train_gcn", *line.split()[1:]],
+                                             stderr=subprocess.PIPE, text=True, env={**os.environ, "ADJOINT_RANK_TIMEOUT": "2"})
+                while not pathlib.Path("kept.h5").exists():
+                    time.sleep(0.05)
+                    self.assertIsNone(all_ranks.poll())
+                found = pathlib.Path(f"/proc/{all_ranks.pid}/task/{all_ranks.pid}/children").read_text().split()
+                ranks = [pid for pid in found if "train_gcn" in pathlib.Path(f"/proc/{pid}/comm").read_text()]
+                self.assertEqual(len(ranks), 3)
+                os.kill(int(ranks[1]), sent)
+                _, error = all_ranks.communicate(timeout=60)
+                self.assertNotEqual(all_ranks.returncode, 0)
+                expect(error, {signal.SIGKILL: "signal 9", signal.SIGSTOP: "rank 1 has given no sign of life for 2 seconds",
+                               signal.SIGTERM: "rank 0 of 3: interrupted after epoch"}[sent])
+                while any(is_running(pid) for pid in ranks):  # the launcher may end before those that it has ended
+                    time.sleep(0.05)
+                run("train_gcn plain.h5 --epochs 1 --patience 0 --quiet --checkpoint kept.h5")  # whole, and may be replaced
 
 
 if __name__ == "__main__":
