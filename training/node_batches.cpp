@@ -17,13 +17,14 @@ class WholeGraph : public Batches<NodeBatch> {
         objective_(part_ ? run.objective().rows(part_->rows().begin(), part_->rows().end(), part_->device())
                          : run.objective()),
         validated_(places(run.examples().val)),
-        batch_{.graph = part_    ? part_->graph()
-                        : edges_ ? edges_->graph()
-                                 : run.task().data.graph,
-               .blocks = {},
-               .x = rows(run.task().features),
-               .y = objective_.targets(),
-               .index = places(run.examples().train)},
+        batch_{
+            .graph = part_    ? part_->graph()
+                     : edges_ ? edges_->graph()
+                              : run.task().data.graph,
+            .blocks = {},
+            .x = part_ ? part_->features_of(run.task(), run.settings().compute.dtype()) : run.task().features,
+            .y = objective_.targets(),
+            .index = places(run.examples().train)},
         validation_([this] { return validation(); }, {.capture = constant()}) {}
 
   std::unique_ptr<Pass<NodeBatch>> pass(int64_t /*done*/) override {

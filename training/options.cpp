@@ -99,6 +99,8 @@ std::vector<Device> ExecutionOptions::rank_devices() const {
   return of_ranks;
 }
 
+bool ExecutionOptions::over_ranks() const { return launch().ranks > 1 || !devices.empty(); }
+
 Device ExecutionOptions::process_device() const {
   const auto place = static_cast<size_t>(launch().local_rank);
   if (devices.empty() && device == "cuda")
@@ -129,8 +131,8 @@ void ExecutionOptions::check_ranks(const Options& all) const {
   const std::shared_ptr<LoaderChoice> loader = all.batches.chosen();
   refuse(loader && !loader->over_ranks(), "--loader " + all.batches.loader, "expected none or neighbor");
   refuse(all.data.inductive, "--inductive", "whose edges are new in every epoch");
-  refuse(!loader && all.batches.features != FeaturePlace::device, "--features",
-         "each rank has its rows on its device");
+  refuse(!loader && all.batches.features == FeaturePlace::host, "--features host",
+         "expected device or file, from which each rank reads its rows");
   refuse(all.model.node_features == models::NodeFeatures::learned, "--node-features learned",
          "which are parameters of all nodes");
   refuse(kernels == SparseKernels::tiles || kernels == SparseKernels::hybrid, "--kernels",

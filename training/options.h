@@ -85,6 +85,8 @@ struct ExecutionOptions {
   /// (ComputeContext).
   void apply() const;
   void check(const Options& all) const;  ///< throws UsageError if options conflict with others
+  /// Whether several ranks train: with `devices`, or as processes that were started together.
+  bool over_ranks() const;
   /// The device of each rank; empty without `devices`. Throws UsageError for unknown ones.
   std::vector<Device> rank_devices() const;
   /// The device of this process, one of several that were started together (core/launch.h): `device`, where

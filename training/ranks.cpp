@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <numeric>
 #include <optional>
 
 #include <fmt/ranges.h>
@@ -39,6 +40,13 @@ void log_parts(const RankPart& part) {
   }
   log_info("{}: {} to {} nodes and {} to {} edges each", part.describe(), nodes[0], nodes[1], edges[0],
            edges[1]);
+}
+
+/// int32: the numbers of a rank's rows among all.
+Tensor numbers_of(const RankRows& rows) {
+  std::vector<int32_t> numbers(static_cast<size_t>(rows.end() - rows.begin()));
+  std::iota(numbers.begin(), numbers.end(), static_cast<int32_t>(rows.begin()));
+  return Tensor::from(numbers);
 }
 
 std::vector<Device> gather_devices(const Group& group) {
@@ -106,9 +114,12 @@ Tensor RankPart::rows_of(const Tensor& all) const {
 
 Features RankPart::rows_of(const Features& all) const {
   if (all.is_dense()) return Features(rows_of(all.dense()));
-  std::vector<int32_t> index;
-  for (int64_t i = rows().begin(); i < rows().end(); ++i) index.push_back(static_cast<int32_t>(i));
-  return all.rows(Tensor::from(index, all.device())).to(device());
+  return all.rows(numbers_of(rows()).to(all.device())).to(device());
+}
+
+Features RankPart::features_of(const LearningTask& task, DType dtype) const {
+  if (!task.data.x_in_file) return rows_of(task.features);
+  return Features(task.data.x_in_file.gather(numbers_of(rows())).to(device()).to(dtype));
 }
 
 Tensor RankPart::places_of(const Tensor& index) const {

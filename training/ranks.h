@@ -20,6 +20,8 @@ class RankPart {
   Device device() const { return rows().group.device(); }  ///< of this rank
   bool of_batches() const { return rows().of_batches; }    ///< the following are for whole graphs
   const Graph& graph() const { return graph_; }            ///< the rank's part
+  /// This rank's rows of the task's features, in `dtype`; of those that stay in a file, only these are read.
+  Features features_of(const LearningTask& task, DType dtype) const;
   /// This rank's rows of the features, or of a tensor [N, ...], of all nodes.
   Features rows_of(const Features& all) const;
   Tensor rows_of(const Tensor& all) const;

@@ -19,7 +19,7 @@ namespace {
 void check_loaders(Settings& o) {
   const auto refuse = [&o](const OptionList& options, const std::string& loaders) {
     for (const Option& option : options)
-      if (o.changed(option.name, option.text()))
+      if (o.changed(option.name, option.text()) && !(option.name == "features" && o.compute.over_ranks()))
         usage_fail("--{}: requires --loader {}", option.name, loaders);
   };
   BatchOptions& b = o.batches;

@@ -82,6 +82,16 @@ class Devices(unittest.TestCase):
         self.assertEqual(len(rows("p.csv")), NODES)
         self.assertIn("2 ranks on cpu", read("r.html"))
 
+    def test_ranks_read_their_own_rows(self):
+        line = f"train_gcn {plain} {STEPS} --features-scaling real --devices cpu --ranks 3"
+        for place in ("device", "file"):
+            run(f"{line} --features {place} --predict {place}.h5 --report {place}.html")
+        left, right = predictions("device.h5"), predictions("file.h5")
+        for name in left:
+            np.testing.assert_array_equal(left[name], right[name])
+        expect(read("file.html"), "the features are not in memory as numbers")
+        refused(f"{line} --features host", says="expected device or file", status=2)
+
     def test_a_checkpoint_goes_on_with_any_number_of_ranks(self):
         line = f"train_gcn {plain} --epochs 9 {STEPS[11:]}"
         one = result_of(f"{line} --checkpoint one.ck")
