@@ -43,7 +43,7 @@ std::string ColumnContents::losses() const {
   if (codes_ > 0)
     text =
         fmt::format("{} begin with a zero, as codes do (--types COLUMN=category or hash keeps it)", codes_);
-  if (rounding_.count > 0) text += (text.empty() ? "" : "; ") + rounding_.text("number");
+  if (rounding_.count() > 0) text += (text.empty() ? "" : "; ") + rounding_.text("number");
   return text;
 }
 

@@ -53,6 +53,12 @@ std::optional<T> real_number(std::string_view text) {
   if (error != std::errc() || !std::isfinite(value)) return {};
   return value;
 }
+template <class T>
+std::optional<T> real_number(std::string_view text, Decimal decimal) {
+  if (decimal == Decimal::point) return real_number<T>(text);
+  const std::optional<std::string> number = with_point(text);
+  return number ? real_number<T>(*number) : std::nullopt;
+}
 
 }  // namespace
 
@@ -98,11 +104,11 @@ std::string lower(std::string_view text) {
 std::optional<int64_t> integer_in(std::string_view text) { return number_in<int64_t>(unsigned_plus(text)); }
 std::optional<int32_t> int32_in(std::string_view text) { return number_in<int32_t>(unsigned_plus(text)); }
 std::optional<float> float_in(std::string_view text, Decimal decimal) {
-  if (decimal == Decimal::point) return real_number<float>(text);
-  const std::optional<std::string> number = with_point(text);
-  return number ? real_number<float>(*number) : std::nullopt;
+  return real_number<float>(text, decimal);
 }
-std::optional<double> double_in(std::string_view text) { return real_number<double>(text); }
+std::optional<double> double_in(std::string_view text, Decimal decimal) {
+  return real_number<double>(text, decimal);
+}
 
 bool is_number(std::string_view text, Decimal decimal) {
   if (decimal == Decimal::comma) {

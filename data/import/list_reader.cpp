@@ -202,8 +202,9 @@ class ListReader {
                 complete = set_id(field, line, column, column == target ? 1 : 0, ends) && complete;
               } else if (column == weights && complete) {
                 weight = weight_in(field.field(), line);
+                if (is_doubtful(line)) continue;
                 ends.weight_rounding.add(field.field(), weight);
-                if (!is_doubtful(line)) ends.weight_thousands.add(field.field());
+                ends.weight_thousands.add(field.field());
               } else if (column == columns_.label) {
                 set_label(field, line, label, number, ends);
               } else if (column == columns_.direction) {
@@ -241,8 +242,9 @@ class ListReader {
       return;
     }
     target = target_in(label, line);
+    if (std::isnan(target)) return;
     ends.target_rounding.add(label, target);
-    if (!std::isnan(target)) ends.target_thousands.add(label);
+    ends.target_thousands.add(label);
   }
 
   float target_in(std::string_view label, int64_t line) const {

@@ -148,12 +148,12 @@ NumberRows read_targets(NodeRows& rows, int64_t nodes, bool binary) {
   Tensor all = Tensor::full({nodes, columns}, kNaN);
   float* const target = all.mutable_data<float>();
   struct Block : RowBlock {
-    Rounding rounding;
-    std::vector<Thousands> thousands;  // by slot
+    std::vector<Rounding> rounding;    // by slot
+    std::vector<Thousands> thousands;  // the same
   };
   const auto number = [&](std::string_view field, int64_t line, size_t slot, Block& part) {
     const std::optional<float> value = rows.head().number_in(field);
-    if (value) part.rounding.add(field, *value);
+    if (value) part.rounding[slot].add(field, *value);
     if (value) part.thousands[slot].add(field);
     if (value && (!binary || *value == 0.0f || *value == 1.0f)) return *value;
     if (is_missing(field)) return kNaN;
@@ -163,13 +163,14 @@ NumberRows read_targets(NodeRows& rows, int64_t nodes, bool binary) {
   };
   SkippedLines skipped;
   int64_t gaps = 0;
-  Rounding rounding;
-  std::vector<Thousands> thousands(rows.slots().size());
+  std::vector<Rounding> rounding(rows.slots().size());
+  std::vector<Thousands> thousands(rounding.size());
   const auto [count, last_line] = rows.read_rows(
       source,
       [&](const TextBlock& block) {
         Block part;
-        part.thousands.resize(thousands.size());
+        part.rounding.resize(rounding.size());
+        part.thousands.resize(rounding.size());
         rows.read_block(block, columns, part,
                         [&](size_t slot, std::string_view field, int64_t line, float* row) {
                           row[slot] = number(field, line, slot, part);
@@ -182,14 +183,16 @@ NumberRows read_targets(NodeRows& rows, int64_t nodes, bool binary) {
       },
       [&](const Block& part) {
         skipped += part.skipped;
-        rounding.merge(part.rounding);
-        for (size_t k = 0; k < thousands.size(); ++k) thousands[k].merge(part.thousands[k]);
+        for (size_t k = 0; k < rounding.size(); ++k) {
+          rounding[k].merge(part.rounding[k]);
+          thousands[k].merge(part.thousands[k]);
+        }
         gaps += std::count_if(part.values.begin(), part.values.end(), [](float v) { return std::isnan(v); });
       });
   if (rows.by_row() && count != nodes) source.fail(last_line, "{}", rows.shortage(count));
   std::string note = rows.note(skipped);
   if (gaps > 0) note += fmt::format("; {} field{} taken as no label", gaps, gaps == 1 ? "" : "s");
-  note += rounding.note("target");
+  note += Rounding::total(rounding).note("target");
   for (size_t k = 0; k < thousands.size(); ++k) {
     thousands[k].expect_decimal(source, rows.head(), column_text(rows.slots()[k], rows.names()));
     note += thousands[k].note(rows.head(), "target");

@@ -322,19 +322,22 @@ NpyValues::NpyValues(const NpyHeader& header, Tensor& target)
     : header_(header),
       target_(target),
       places_(header.shape),
-      transposed_(header.fortran_order && header.shape.size() > 1) {}
+      transposed_(header.fortran_order && header.shape.size() > 1),
+      rounding_(header.shape.size() == 2 ? static_cast<size_t>(std::max<int64_t>(header.shape[1], 1)) : 1) {}
 
 void NpyValues::take(const char* data, size_t bytes) {
   const auto take_as = [&]<class T, class S>() {
     T* const target = target_.mutable_data<T>();
+    const size_t columns = rounding_.size();
     for (const char *next = data, *end = data + bytes; next < end; next += sizeof(S), ++position_) {
       const S value = load<S>(next, header_.swapped);
       const int64_t place = transposed_ ? places_.next() : position_;
       if (!converts(value, target + place)) [[unlikely]]
         data_fail("{} at {}, expected {}", number_text(value), detail::place_text(header_.shape, place),
                   std::is_same_v<S, Bool> ? "bools, 0 or 1" : expected_text(target_.dtype()));
-      if constexpr (std::is_same_v<T, float> && sizeof(S) >= 4 && std::is_arithmetic_v<S>)
-        rounding_.add_value(value, target[place]);
+      if constexpr (std::is_same_v<T, float> && sizeof(S) >= 4 && std::is_arithmetic_v<S> &&
+                    !std::is_same_v<S, float>)
+        rounding_[columns == 1 ? 0 : static_cast<size_t>(place) % columns].add_value(value, target[place]);
     }
   };
   dispatch_all(target_.dtype(), [&]<class T>() {

@@ -359,7 +359,8 @@ Tensor NpzReader::tensor(std::string_view name, DType as, const std::vector<int6
       impl_->archive.fail_with(name, error.what());
     }
   });
-  if (values.rounding().count > 0) impl_->rounding[std::string(name)] = values.rounding();
+  if (const Rounding rounding = values.rounding(); rounding.count() > 0)
+    impl_->rounding[std::string(name)] = rounding;
   return result;
 }
 

@@ -1,37 +1,49 @@
 #include <adjoint/data/import/fields.h>
 #include <adjoint/data/import/rounding.h>
 
-#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
 
 namespace adj {
 
-void Rounding::add_large(std::string_view field, float number) {
-  if (const std::optional<int64_t> integer = integer_in(field))
-    add_value(*integer, number);
-  else if (const std::optional<double> real = double_in(field))
-    add_value(*real, number);
+void Rounding::add_text(std::string_view field, float number) {
+  if (const std::optional<int64_t> integer = integer_in(field)) return add_value(*integer, number);
+  std::optional<double> real = double_in(field);
+  if (!real || static_cast<float>(*real) != number) real = double_in(field, Decimal::comma);
+  if (real) add_value(*real, number);
 }
 
-void Rounding::add_difference(long double difference) {
-  if (difference == 0.0L) return;
-  ++count;
-  most = std::max(most, static_cast<double>(std::abs(difference)));
+void Rounding::add_difference(long double difference, bool whole) {
+  if (difference != 0.0L) (whole ? whole_ : fractions_).merge({1, static_cast<double>(std::abs(difference))});
+}
+
+bool Rounding::spoils() const {
+  constexpr double kShare = 1e-4, kNoise = 1e-12;  // noise: of equal numbers that were computed in float64
+  const double range = greatest_ - least_;
+  return fractions_.count > 0 && fractions_.most > kShare * range &&
+         range > kNoise * std::max(std::abs(least_), std::abs(greatest_));
 }
 
 void Rounding::merge(const Rounding& others) {
-  count += others.count;
-  most = std::max(most, others.most);
+  whole_.merge(others.whole_);
+  fractions_.merge(others.fractions_);
+  least_ = std::min(least_, others.least_);
+  greatest_ = std::max(greatest_, others.greatest_);
+}
+
+Rounding Rounding::total(const std::vector<Rounding>& columns) {
+  Rounding all;
+  for (const Rounding& column : columns) all.whole_.merge({column.count(), column.most()});
+  return all;
 }
 
 std::string Rounding::text(std::string_view noun) const {
-  if (count == 0) return "";
-  return fmt::format("{} {}{} rounded to float32, by {:.15g} at most", count, noun,
-                     count == 1 ? " is" : "s are", most);
+  if (count() == 0) return "";
+  return fmt::format("{} {}{} rounded to float32, by {:.15g} at most", count(), noun,
+                     count() == 1 ? " is" : "s are", most());
 }
 
-std::string Rounding::note(std::string_view noun) const { return count == 0 ? "" : "; " + text(noun); }
+std::string Rounding::note(std::string_view noun) const { return count() == 0 ? "" : "; " + text(noun); }
 
 }  // namespace adj

@@ -548,8 +548,40 @@ def test_relations():
     run("convert tables g.h5 --edges t.txt --header no --source 1 --target 3 --relation 2")
 
 
+def test_rounding():
+    """Numbers that float32 takes as others are counted: whole ones, and fractions that lose much of their column's range."""
+    times = [1700000001.5, 1700000020.25, 1700000040.75, 1700000900.5]
+    said = "4 %s are rounded to float32, by 40.75 at most"
+
+    def noted(values, note):
+        write("n.csv", [["id", "t", "label"]] + [[k, v, v] for k, v in enumerate(values)])
+        write("e.csv", [["src", "dst", "w", "y"]] + [[k, (k + 1) % 4, v, v] for k, v in enumerate(values)])
+        for line, nouns in (("edges e.csv g.h5 --weight w --features n.csv --task node_regression", ("weights", "numbers", "targets")),
+                            ("edges e.csv g.h5 --edge-label y --edge-task edge_regression", ("targets",)),
+                            ("tables g.h5 --edges e.csv --weight w --attributes y", ("weights", "numbers"))):
+            lines = run(f"convert {line}")
+            assert ("rounded" in lines) == bool(note), lines
+            expect(lines, *(note % noun for noun in nouns if note))
+    noted(times, said)
+    noted([0.1, 0.2, 0.123456789, 1e9 / 7], "")  # of a wide range
+    noted([1 / 3] * 4, "")
+    noted([52.5200001, 52.5200002, 52.5200003, 52.5200009], "4 %s are rounded to float32, by ")  # degrees
+    noted([1700000001.5, 1e15 / 7, 5, 6.25], "")
+    for point in "", ".":  # also between thousands
+        write("n.csv", "id;t\n" + "".join(f"{k};{v:_}\n".replace(".", ",").replace("_", point) for k, v in enumerate(times)))
+        expect(run("convert tables g.h5 --edges e.csv --nodes n=n.csv --decimal n=comma"), "; t: numbers, " + said % "numbers")
+    edges = np.array([[0, 1, 2, 3], [1, 2, 3, 0]])
+    columns = np.array([times, [2**40, 0.5, 0.25, 7.1]]).T  # each by its own range
+    for order in "CF":
+        np.savez("r.npz", edge_index=edges, x=np.asarray(columns, order=order), y=columns[:, 0])
+        expect(run("convert npz r.npz r.h5"), "r.npz: x: 4 numbers are rounded", "r.npz: y: 4 numbers are rounded to float32, by 40.75 at most")
+    np.savez("r.npz", edge_index=edges, x=1 + np.random.default_rng(0).random((4, 3)) * 1e-15)
+    assert "rounded" not in run("convert npz r.npz r.h5")
+
+
 for test in (test_spellings, test_spellings_between_tables, test_first_column, test_copies_of_labels, test_triples,
              test_signs, test_several_labels, test_headers, test_tu, test_positions, test_thousands,
              test_other_spellings_by_hash, test_dates, test_fillings_of_edges, test_nouns, test_sums_of_zero,
-             test_matrix_with_commas, test_masks, test_missing_labels, test_labels_beside, test_relations):
+             test_matrix_with_commas, test_masks, test_missing_labels, test_labels_beside, test_relations,
+             test_rounding):
     test()

@@ -55,7 +55,7 @@ class NpyValues {
   /// Converts the next `bytes`, a multiple of the element size. Throws DataError for an element that does not
   /// fit the tensor's dtype: "300 at row 3, column 1, expected integers from 0 to 255".
   void take(const char* data, size_t bytes);
-  const Rounding& rounding() const { return rounding_; }  ///< of a float32 tensor
+  Rounding rounding() const { return Rounding::total(rounding_); }  ///< of a float32 tensor
 
  private:
   /// Row-major positions of elements that come in Fortran order.
@@ -74,7 +74,7 @@ class NpyValues {
   Places places_;
   bool transposed_;
   int64_t position_ = 0;
-  Rounding rounding_;
+  std::vector<Rounding> rounding_;  // by column
 };
 
 /// A string element without zero padding. Throws DataError for non-ASCII characters in unicode.
