@@ -113,6 +113,8 @@ ColumnEncoder column_in(const EncoderJson& json, std::string place, int64_t most
   }
   if (encoder.type == ColumnType::date && json.contains("origin"))
     encoder.origin = origin_in(field("origin", &EncoderJson::is_number_integer), place);
+  if (encoder.type == ColumnType::date && json.contains("zones"))
+    encoder.zones = field("zones", &EncoderJson::is_boolean).get<bool>();
   if (is_hashed(encoder) && json.contains("whole_numbers"))
     encoder.whole_numbers = field("whole_numbers", &EncoderJson::is_boolean).get<bool>();
   if (!json.contains("filling")) return encoder;
@@ -174,6 +176,7 @@ std::string FeatureEncoder::json() const {
     if (has_columns(encoder.type) || (encoder.type == ColumnType::set && !is_one_hot(encoder)))
       column["columns"] = encoder.columns;
     if (encoder.origin != 0) column["origin"] = encoder.origin;
+    if (encoder.zones) column["zones"] = *encoder.zones;
     if (encoder.whole_numbers) column["whole_numbers"] = true;
     if (!encoder.filling.empty()) column["filling"] = encoder.filling;
     all.push_back(std::move(column));
@@ -229,6 +232,20 @@ std::string different_fillings(const FeatureEncoder& found, const FeatureEncoder
     }
   }
   return differences.empty() ? "" : detail::listed(differences, kShown);
+}
+
+std::string_view zones_text(bool zones) {
+  return zones ? "time zones, there it has none, taken as UTC" : "no time zones, taken as UTC, there it has";
+}
+
+std::string different_zones(const FeatureEncoder& found, const FeatureEncoder& expected) {
+  std::vector<std::string> differences;
+  for (const ColumnEncoder& wanted : expected.columns) {
+    const ColumnEncoder* const column = encoder_for(wanted.column, found);
+    if (column != nullptr && column->zones && wanted.zones && *column->zones != *wanted.zones)
+      differences.push_back(fmt::format("{} has {}", excerpt(wanted.column), zones_text(*column->zones)));
+  }
+  return differences.empty() ? "" : detail::listed(differences, 5);
 }
 
 std::string different_types(const FeatureEncoder& found, const FeatureEncoder& expected) {

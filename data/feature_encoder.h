@@ -2,6 +2,7 @@
 
 #include <adjoint/core/choice.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,8 @@ struct ColumnEncoder {
   int64_t columns = 1;         ///< of hash, text, vector, and a set without categories, which is hashed
   std::string separator = {};  ///< of set: what is between two items; " ": blanks
   int64_t origin = 0;          ///< of date: the day that is 0, in days since 1970-01-01
+  /// Of date: whether they have time zones; those without one are of UTC. Absent: unknown.
+  std::optional<bool> zones = {};
   /// Of hash and a set without categories: 7.0 has the hash of 7. Files of earlier versions hash it as it is.
   bool whole_numbers = false;
   /// Replacement of a missing value, one number a feature; empty: an error. Without it, missing texts of
@@ -79,6 +82,11 @@ FeatureEncoder load_feature_encoder(const std::string& path);
 
 /// Where `found` fills gaps with other numbers than `expected`: "age: 44.89, not 45.03"; or empty.
 std::string different_fillings(const FeatureEncoder& found, const FeatureEncoder& expected);
+/// Where dates of `found` have time zones and those `expected` have none, or the other way round: "at has no
+/// time zones, taken as UTC, there it has"; or empty.
+std::string different_zones(const FeatureEncoder& found, const FeatureEncoder& expected);
+/// "no time zones, taken as UTC, there it has" of dates without them.
+std::string_view zones_text(bool zones);
 /// Where a column of `found` becomes features of another meaning than in `expected`, though of the same name:
 /// "column born is a number here, a date in the training, and so 2 more"; or empty.
 std::string different_types(const FeatureEncoder& found, const FeatureEncoder& expected);

@@ -64,6 +64,8 @@ std::optional<std::vector<int32_t>> matched(const FoundColumns& found,
   if (const std::string differences = different_fillings(found.encoder, encoder); !differences.empty())
     log_info("{}: gaps in {} have other numbers than those of {}: {} (convert --like uses its numbers)",
              found.things, file, origin, differences);
+  if (const std::string differences = different_zones(found.encoder, encoder); !differences.empty())
+    log_warning("{}: dates of {} and of {}: {}", found.things, file, origin, differences);
   if (expected.empty() && found.names.empty()) return {};
   if (expected.empty() || found.names.empty()) {
     log_info("{}: matched by position, as {} has no names of columns", found.things,

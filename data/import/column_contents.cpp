@@ -28,7 +28,8 @@ void ColumnContents::add_text(std::string_view field, int64_t line) {
     no_date_line_ = line;
     no_date_ = field;
   }
-  ambiguous_dates_ += ambiguous_dates_ + 1 == texts_ && is_ambiguous_date(field);
+  ambiguous_dates_ +=
+      dates_ + ambiguous_dates_ + 1 == texts_ && (is_ambiguous_date(field) || has_word_behind_time(field));
   if (vectors_ + 1 == texts_)
     if (const auto numbers = static_cast<int64_t>(vector_in(field, decimal_.value_or(Decimal::point)).size());
         numbers > 0) {
@@ -131,6 +132,7 @@ std::string ColumnContents::choose(int64_t rows, ColumnEncoder& encoder) const {
         return range_.mixed() +
                " (--types COLUMN=category takes them as texts; --without COLUMN: no feature)";
       encoder.origin = range_.origin();
+      encoder.zones = range_.zones();
       return "";
     case ColumnType::vector:
       if (vectors_ != texts_) return "expected several numbers in every field";
@@ -154,9 +156,12 @@ std::string ColumnContents::problem_of_categories() const {
   constexpr std::string_view kWays =
       "(--without COLUMN: no feature; --types COLUMN=hash, ordinal or text: a feature of another type)";
   if (texts_ == 0) return "expected texts";
-  if (!wanted_ && ambiguous_dates_ == texts_)
-    return "a column of dates whose order is unclear, expected 2024-12-31 (--types COLUMN=category takes "
-           "them as texts; --without COLUMN: no feature)";
+  if (!wanted_ && dates_ + ambiguous_dates_ == texts_)
+    return fmt::format(
+        "a column of dates {} (--types COLUMN=category takes them as texts; --without COLUMN: no feature)",
+        has_word_behind_time(text()) ? "with a word behind the time, expected an offset, as "
+                                       "2024-12-31T23:59:59+01:00, Z or UTC"
+                                     : "whose order is unclear, expected 2024-12-31");
   const auto kinds = static_cast<int64_t>(kinds_.size());
   const bool identifies = !wanted_ && texts_ > 2 && kinds == texts_;
   if (!identifies && kinds_.size() <= most()) return "";

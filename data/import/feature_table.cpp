@@ -355,6 +355,9 @@ class TableReader {
                    gaps.dates.mixed());
     if (const std::string rounding = gaps.dates.rounding(encoder.origin); !rounding.empty())
       table.note += fmt::format("; {}: dates{}", column, rounding);
+    if (const std::optional<bool> zones = gaps.dates.zones();
+        zones && encoder.zones && *zones != *encoder.zones)
+      table.note += fmt::format("; {} has {}", column, zones_text(*zones));
     if (gaps.missing > 0) {
       if (!is_filled(encoder))
         source_.fail(gaps.missing_line,

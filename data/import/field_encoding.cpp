@@ -93,6 +93,13 @@ bool is_ambiguous_date(std::string_view text) {
          has_digits(year.substr(0, year.find(' ')), 2);
 }
 
+bool has_word_behind_time(std::string_view text) {
+  const size_t place = trimmed(text).find_last_of(" [");
+  if (place == std::string_view::npos) return false;
+  const std::string_view date = trimmed(text).substr(0, place);
+  return date.find(':') != std::string_view::npos && days_in(date) && !days_in(text);
+}
+
 FieldEncoder::FieldEncoder(const ColumnEncoder& encoder, Decimal decimal)
     : encoder_(encoder), decimal_(decimal), separator_(set_separator(encoder)) {
   for (const std::string& category : encoder.categories)

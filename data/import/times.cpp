@@ -21,6 +21,15 @@ class DateCursor {
     rest_.remove_prefix(1);
     return true;
   }
+  bool skip(std::string_view word) {
+    if (!rest_.starts_with(word)) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+  /// The name of a zone in brackets, as the last thing.
+  void skip_name() {
+    if (rest_.starts_with('[') && rest_.find(']') == rest_.size() - 1) rest_ = {};
+  }
   /// A number of exactly so many digits.
   std::optional<int64_t> digits(size_t count) {
     int64_t number = 0;
@@ -77,7 +86,8 @@ std::optional<Clock> clock_in(DateCursor& text) {
 /// East of Greenwich, in microseconds; 0 with `zoned` false if the text has no zone.
 std::optional<int64_t> zone_in(DateCursor& text, bool& zoned) {
   zoned = true;
-  if (text.skip('Z') || text.skip('z')) return 0;
+  (void)text.skip(' ');
+  if (text.skip('Z') || text.skip('z') || text.skip("UTC") || text.skip("GMT")) return 0;
   const int64_t sign = text.skip('+') ? 1 : text.skip('-') ? -1 : 0;
   zoned = sign != 0;
   if (!zoned) return 0;
@@ -116,6 +126,7 @@ std::optional<Time> date_in(std::string_view word) {
     if (!east) return {};
     clock = *found;
     zone = *east;
+    if (zoned) text.skip_name();
   }
   if (!text.done()) return {};
   const int64_t begin = midnight + clock.begin - zone;

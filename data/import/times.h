@@ -22,8 +22,8 @@ struct Time {
 };
 
 /// A number, or a date by ISO 8601: 2021-03, 2021-03-05, 2021-03-05T17:30, with seconds and their fraction,
-/// Z or +02:00; a blank may stand for the T, and
-/// slashes for the dashes. A year alone is a number. Empty for anything else.
+/// Z, UTC, GMT or +02:00, then also the zone's name in brackets ([Europe/Berlin]); a blank may stand for the
+/// T and before the zone, and slashes for the dashes. A year alone is a number. Empty for anything else.
 std::optional<Time> time_in(std::string_view text);
 
 }  // namespace adj

@@ -387,6 +387,48 @@ def test_dates():
            "in microseconds since 1970-01-01 UTC; 2 with digits beyond, which are cut off\n")
 
 
+def test_zones():
+    """Offsets are applied; dates without a zone are of UTC, which is said where those there have one, or the other way round."""
+    write("e.csv", "src,dst\na,b\nb,c\n")
+
+    def table(name, zone, hour=10):
+        write(name, "id,t,label\n" + "".join(f"{k},2024-03-0{d}T{hour}:00:00{zone},{y}\n" for k, d, y in zip("abc", (5, 6, 8), "xyx")))
+    bare, zoned = "t has no time zones, taken as UTC, there it has\n", "t has time zones, there it has none, taken as UTC\n"
+    for zone in ("", "Z", "+02:00"):
+        table("n.csv", zone)
+        run("convert edges e.csv g.h5 --features n.csv --split 34,33,33")
+        hours = 8 if zone == "+02:00" else 10
+        assert features("g.h5")[0] == [np.float32(hours / 24)]
+        run("train_sage g.h5 --epochs 1 --quiet --checkpoint s.ck")
+        for other, hour, note in (("", hours, zone and bare), ("Z", hours, "" if zone else zoned), (" UTC", hours, "" if zone else zoned),
+                                  (" GMT", hours, "" if zone else zoned)):
+            table("m.csv", other, f"{hour:02}")
+            for like in ("g.h5", "s.ck"):
+                out = run(f"convert edges e.csv h.h5 --features m.csv --like {like}")
+                expect(out, note)
+                assert ("time zone" in out) == bool(note), out
+                assert features("h.h5") == features("g.h5"), (zone, other)
+            run("convert edges e.csv h.h5 --features m.csv")
+            out = run("predict h.h5 --checkpoint s.ck --out p.csv")
+            expect(out, note and "dates of h.h5 and of train_sage, epoch 1: " + note)
+            assert ("time zone" in out) == bool(note), out
+    for word in (" Europe/Berlin", "[Europe/Berlin]", " PM"):
+        table("n.csv", word)
+        says = (f'n.csv:2: "2024-03-05T10:00:00{word}" in column 2 (t), a column of dates with a word behind the time, expected an offset, as '
+                "2024-12-31T23:59:59+01:00, Z or UTC (--types COLUMN=category")
+        refused("convert edges e.csv x.h5 --features n.csv", says=says)
+    with open("n.csv", "a") as f:
+        f.write("d,2024-03-05T10:00:00Z,x\n")
+    refused("convert edges e.csv x.h5 --features n.csv", says=says)
+    with h5py.File("g.h5", "a") as f:  # an earlier encoder does not know
+        encoder = f["nodes/x_encoder"][:].tobytes()
+        assert b',"zones":true' in encoder
+        del f["nodes/x_encoder"]
+        f["nodes/x_encoder"] = np.frombuffer(encoder.replace(b',"zones":true', b""), np.uint8)
+    table("m.csv", "")
+    assert "time zone" not in run("convert edges e.csv h.h5 --features m.csv --like g.h5")
+
+
 def test_fillings_of_edges():
     """Gaps of edges get the mean of the training edges, of a drawn split and of a column, with one type and with several."""
     rng = np.random.default_rng(1)
@@ -581,7 +623,7 @@ def test_rounding():
 
 for test in (test_spellings, test_spellings_between_tables, test_first_column, test_copies_of_labels, test_triples,
              test_signs, test_several_labels, test_headers, test_tu, test_positions, test_thousands,
-             test_other_spellings_by_hash, test_dates, test_fillings_of_edges, test_nouns, test_sums_of_zero,
+             test_other_spellings_by_hash, test_dates, test_zones, test_fillings_of_edges, test_nouns, test_sums_of_zero,
              test_matrix_with_commas, test_masks, test_missing_labels, test_labels_beside, test_relations,
              test_rounding):
     test()

@@ -26,6 +26,11 @@ TEST_CASE("times are numbers, or dates to the microsecond") {
   CHECK(begin("2021-03-05 17:30") == 1614965400.0L * kSecond);
   CHECK(begin("2021-03-05T17:30:00+05:30") == 1614945600.0L * kSecond);
   CHECK(begin("2021-03-05T17:30:00-0800") == 1614994200.0L * kSecond);
+  for (const char* same : {"2021-03-05 19:30:00 +02:00", "2021-03-05T17:30:00 UTC", "2021-03-05 17:30 GMT",
+                           "2021-03-05T18:30+01:00[Europe/Berlin]", "2021/03/05 17:30:00Z[UTC]"}) {
+    CHECK(begin(same) == 1614965400.0L * kSecond);
+    CHECK(time_in(same)->kind == TimeKind::zoned_date);
+  }
   CHECK(begin("0001-01-01") == -62135596800.0L * kSecond);
   CHECK(begin("2021-03-05T00:00:00.000001") - begin("2021-03-05") == 1.0L);
   CHECK(begin("2021-03-05T17:30:00.1234569") == begin("2021-03-05T17:30:00.123456"));
@@ -49,4 +54,6 @@ TEST_CASE("a time says of which kind it is, and what it includes") {
         "2021-03-05T25:00", "2021-03-05T17", "2021-03-05T17:30:61", "2021-03-05T17:30+",
         "2021-03-05T17:30+25:00", "2021-03Z", "2021-03-05x", "2021-03/05", "05.03.2021"})
     CHECK_FALSE(time_in(wrong).has_value());
+  for (const char* zone : {" Europe/Berlin", "[Europe/Berlin]", "Z[UTC]x", "+01:00[", " PM"})
+    CHECK_FALSE(time_in("2021-03-05T17:30" + std::string(zone)).has_value());
 }

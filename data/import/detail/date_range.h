@@ -4,6 +4,7 @@
 #include <adjoint/data/import/times.h>
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,10 @@ class DateRange {
   void merge(const DateRange& later);
   /// Whether some have a time zone and some have none, so that they do not compare.
   bool mixes_zones() const { return zoned_.count > 0 && plain_.count > 0; }
+  /// Whether all have one; absent: there are no dates.
+  std::optional<bool> zones() const {
+    return zoned_.count + plain_.count > 0 ? std::optional(zoned_.count > 0) : std::nullopt;
+  }
   /// "expected a time zone in all dates or in none, not in 2 of 5".
   std::string mixed() const;
   /// Line and text of the first date that is of another kind than those before.

@@ -31,6 +31,8 @@ void for_items(std::string_view text, Separator separator, Use use);
 std::optional<double> days_in(std::string_view text);
 /// Whether the text is a date of another order: "3/1/2024", "01.03.24".
 bool is_ambiguous_date(std::string_view text);
+/// Whether it is a date but for a word: "2024-03-01 12:30 Europe/Berlin", "2024-03-01 12:30 PM".
+bool has_word_behind_time(std::string_view text);
 
 /// What a field is to an encoder: missing, not among its categories, or of another type.
 enum class FieldState : uint8_t { encoded, missing, unknown, wrong };
