@@ -345,7 +345,7 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& wanted,
   data.graph = edges.graph(path, ids, reverses, options.coalesce);
   data.edge_y = edges.labels();
   if (options.drop_self_loops)
-    notes->push_back(fmt::format("{}: {} self-loops dropped", excerpt(path), edges.dropped()));
+    notes->push_back(fmt::format("{}: {}", excerpt(path), edges.dropped_note(ids)));
   if (options.coalesce)
     notes->push_back(fmt::format("{}: {} of {} edges merged with equal ones{}{}", excerpt(path),
                                  all - data.graph.num_edges(), all,

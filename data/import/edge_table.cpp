@@ -161,9 +161,9 @@ void EdgeTable::read_ends(NodeTypes& types) {
                    if (column < 0 || !is_missing_id(field[slot])) continue;
                    if (table_.missing_ids == MissingIds::keep && !field[slot].empty()) continue;
                    if (table_.missing_ids != MissingIds::drop) fail_missing(field[slot], line, column);
+                   without_id_.add(line, column);
                    dropped = true;
                  }
-                 dropped_ += dropped;
                  directions_.count(field[7]);
                  if (has_kinds()) kind_of_.push_back(dropped ? -1 : kind_in(field, line));
                  if (typed && !dropped) ends = types_of[static_cast<size_t>(kind_of_.back())];
@@ -181,7 +181,7 @@ void EdgeTable::read_ends(NodeTypes& types) {
                }
              });
   if (weighted) thousands_.expect_decimal(source, rows_.head(), column_text(columns_.weight, rows_.names()));
-  if (dropped_ == std::ssize(src_)) source.fail(0, "no line with both ids, expected some");
+  if (without_id_.lines() == std::ssize(src_)) source.fail(0, "no line with both ids, expected some");
   if (directions_.differ() && table_.relation.empty() && columns_.rule != EdgeColumns::Rule::chosen)
     source.fail(0,
                 "column \"{0}\" says Directed in {1} and Undirected in {2} lines, expected edges of one kind "
@@ -268,10 +268,12 @@ std::string EdgeTable::note() const {
   if (!attributes.empty()) note += "; attributes from " + detail::listed(attributes, 10);
   int64_t zeros = 0;
   for (size_t k = 0; k < weights_.size(); ++k) zeros += src_[k] >= 0 && weights_[k] == 0.0f;
-  if (zeros > 0) note += fmt::format("; {} of {} weights are 0", zeros, std::ssize(weights_) - dropped_);
+  if (zeros > 0)
+    note += fmt::format("; {} of {} weights are 0", zeros, std::ssize(weights_) - without_id_.lines());
   note += rounding_.note("weight") + thousands_.note(rows_.head(), "weight") + spellings_.note();
-  if (dropped_ > 0)
-    note += fmt::format("; {} line{} without an id dropped", dropped_, dropped_ == 1 ? "" : "s");
+  if (const int64_t dropped = without_id_.lines(); dropped > 0)
+    note += fmt::format("; {} line{} without an id dropped{}", dropped, dropped == 1 ? "" : "s",
+                        without_id_.place(rows_.names()));
   if (!table_.undirected && directions_.all_undirected())
     note += "; the file calls its edges undirected (undirected adds the reverses)";
   const std::string others = passed_over(purposes(), rows_.names(), rows_.columns());
@@ -288,7 +290,7 @@ std::string EdgeTable::note() const {
     for (size_t k = 0; k < std::min(sources.size(), targets.size()); ++k)
       apart = apart && !(sources[k] && targets[k]);
     if (apart)
-      note += relation_note(std::ssize(src_) - dropped_, std::ranges::count(targets, true),
+      note += relation_note(std::ssize(src_) - without_id_.lines(), std::ranges::count(targets, true),
                             "source 1, target 3, relation 2: it is one");
   }
   return note + others +

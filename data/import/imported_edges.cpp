@@ -74,8 +74,12 @@ std::string detail::zero_weights(const Tensor& weight) {
 
 void ImportedEdges::append(int32_t src, int32_t dst, const EdgeValues& values) {
   if (src == dst) {
-    dropped_ += drop_self_loops_;
-    if (drop_self_loops_) return;
+    if (drop_self_loops_) {
+      if (dropped_++ > 0) return;
+      dropped_node_ = src;
+      dropped_line_ = values.line;
+      return;
+    }
     ++loops_;
   }
   zeros_ += values.weight == 0.0f;
@@ -84,6 +88,14 @@ void ImportedEdges::append(int32_t src, int32_t dst, const EdgeValues& values) {
   if (weighted_) weight_.append(values.weight);
   if (labels_ == Task::edge_class) label_.append(values.label);
   if (labels_ == Task::edge_regression) target_.append(values.target);
+}
+
+std::string ImportedEdges::dropped_note(const NodeIds& ids) const {
+  const std::string first = dropped_ == 0        ? ""
+                            : dropped_line_ == 0 ? fmt::format(" of '{}'", excerpt(ids.text(dropped_node_)))
+                                                 : fmt::format(" in line {}", dropped_line_);
+  return fmt::format("{} self-loop{} dropped{}{}", dropped_, dropped_ == 1 ? "" : "s",
+                     first.empty() ? "" : ", the first", first);
 }
 
 int64_t ImportedEdges::count_lone(int64_t nodes) const {

@@ -13,6 +13,7 @@ struct EdgeValues {
   float weight = 1.0f;                                     ///< 1: none
   int32_t label = -1;                                      ///< number of a text (LabelTexts); -1: none
   float target = std::numeric_limits<float>::quiet_NaN();  ///< NaN: none
+  int64_t line = 0;                                        ///< of the list; 0: it has none
 };
 
 /// Edge collector of the importers: one append per edge, then the graph.
@@ -28,8 +29,10 @@ class ImportedEdges {
   int64_t size() const { return src_.size() - forgotten_; }
   /// The same with the reverses of all edges except self-loops, if there are any.
   int64_t size(bool undirected) const { return undirected ? 2 * size() - loops_ : size(); }
-  int64_t dropped() const { return dropped_; }  ///< number of self-loops that were left out
-  int64_t zeros() const { return zeros_; }      ///< number of edges of weight 0
+  /// "3 self-loops dropped, the first in line 4", of which the graph has none; by `ids` if lists have no
+  /// lines.
+  std::string dropped_note(const NodeIds& ids) const;
+  int64_t zeros() const { return zeros_; }  ///< number of edges of weight 0
   /// Of the values only those are kept that the constructor says.
   void append(int32_t src, int32_t dst, const EdgeValues& values);
   /// Number of edges whose nodes both occur in no other edge.
@@ -53,7 +56,8 @@ class ImportedEdges {
   bool weighted_, drop_self_loops_, forgotten_ = false;
   Task labels_;
   Tensor listed_labels_;
-  int64_t loops_ = 0, dropped_ = 0, zeros_ = 0;
+  int64_t loops_ = 0, dropped_ = 0, dropped_line_ = 0, zeros_ = 0;
+  int32_t dropped_node_ = 0;
   GrowingRows<int32_t> src_, dst_;
   GrowingRows<float> weight_, target_;
   GrowingRows<int32_t> label_;

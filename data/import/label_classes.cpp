@@ -113,10 +113,11 @@ std::string LabelTexts::hint_of_signs() const {
   return " (--missing-labels \"\": -1 is a class)";
 }
 
-int32_t LabelTexts::add(std::string_view field) {
+int32_t LabelTexts::add(std::string_view field, int64_t line) {
   auto entry = found_.find(field);
   if (entry == found_.end()) {
     if (is_none(field)) {
+      if (none_.empty()) none_line_ = line;
       const auto spelled = none_.find(field);
       ++(spelled == none_.end() ? none_.emplace(field, 0).first : spelled)->second;
       return -1;
@@ -139,8 +140,9 @@ std::string LabelTexts::note() const {
   }
   const std::string absent = note_of_absent();
   if (lines == 0) return absent;
-  return fmt::format("; {} line{} taken as unlabelled:{}{}{}", lines, lines == 1 ? "" : "s", spelled,
-                     shown > kShown ? ", …" : "", hint_of_signs()) +
+  return fmt::format("; {} line{} taken as unlabelled, in {}, the first in line {}:{}{}{}", lines,
+                     lines == 1 ? "" : "s", column_, none_line_, spelled, shown > kShown ? ", …" : "",
+                     hint_of_signs()) +
          absent;
 }
 

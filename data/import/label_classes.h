@@ -33,10 +33,12 @@ class LabelTexts {
   /// `is_none` says; if there are none of them, or the empty one is among them, instead of these.
   LabelTexts(const std::optional<std::vector<std::string>>& missing, bool (*is_none)(std::string_view));
 
-  /// The text's number; -1: missing.
-  int32_t add(std::string_view field);
+  /// For note(): "column 3 (label)".
+  void set_column(std::string column) { column_ = std::move(column); }
+  /// The text's number; -1: missing. In the order of lines.
+  int32_t add(std::string_view field, int64_t line);
   const std::vector<const std::string*>& texts() const { return texts_; }  ///< by number; owned here
-  /// "; 3 lines taken as unlabelled: 2 of "NA", 1 of "-1"".
+  /// "; 3 lines taken as unlabelled, in column 3 (label), the first in line 4: 2 of "NA", 1 of "-1"".
   std::string note() const;
 
  private:
@@ -52,6 +54,8 @@ class LabelTexts {
   std::map<std::string, int32_t, std::less<>> found_;
   std::map<std::string, int64_t, std::less<>> none_;
   std::vector<const std::string*> texts_;
+  std::string column_;
+  int64_t none_line_ = 0;  // the first of none_
 };
 
 /// Whether a label's text means that there is none: empty, is_missing(), or -1.

@@ -1,6 +1,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/import/detail/list_reader.h>
 #include <adjoint/data/import/detail/listed_ids.h>
+#include <adjoint/data/import/detail/missing_fields.h>
 #include <adjoint/data/import/node_columns.h>
 #include <adjoint/data/import/rounding.h>
 #include <adjoint/data/import/thousands.h>
@@ -28,6 +29,7 @@ class ListReader {
         task_(columns_.label >= 0 ? options.edge_task : Task::none),
         edges_(columns_.weight >= 0, options.drop_self_loops, task_),
         doubtful_(layout.doubtful) {
+    if (columns_.label >= 0) labels_.set_column(called(columns_.label));
     source_.cut_by([this](std::string_view text, int64_t line) { return head_.format.last_end(text, line); });
   }
 
@@ -78,8 +80,12 @@ class ListReader {
       note += fmt::format(
           "; line {} taken as an edge: {}, with ids that occur in no other line (--header yes if it is one)",
           head_.format.first_line, excerpt(head_.row));
-    if (dropped_ > 0)
-      note += fmt::format("; {} line{} without an id dropped", dropped_, dropped_ == 1 ? "" : "s");
+    if (const int64_t dropped = without_id_.lines(); dropped > 0)
+      note += fmt::format("; {} line{} without an id dropped{}", dropped, dropped == 1 ? "" : "s",
+                          without_id_.place(names()));
+    if (const int64_t gaps = without_target_.lines(); gaps > 0)
+      note += fmt::format("; {} field{} taken as no label{}", gaps, gaps == 1 ? "" : "s",
+                          without_target_.place(names()));
     note += weight_rounding_.note("weight") + target_rounding_.note("target") +
             weight_thousands_.note(head_, "weight") + target_thousands_.note(head_, "target");
     if (!options_.undirected && says_undirected())
@@ -95,8 +101,10 @@ class ListReader {
     std::vector<float> weights, targets;
     std::vector<std::string_view> labels;
     std::vector<std::unique_ptr<std::string>> copies;
+    std::vector<int64_t> lines;
     EdgeDirections directions;
-    int64_t last_line = 0, dropped = 0;
+    int64_t last_line = 0;
+    MissingFields without_id, without_target;
     SkippedLines skipped;
     Rounding weight_rounding, target_rounding;
     Thousands weight_thousands, target_thousands;
@@ -139,7 +147,10 @@ class ListReader {
     std::string_view field = fields.field();
     if (named()) {
       if (is_missing_id(field) && !is_doubtful(line)) {
-        if (options_.missing_ids == MissingIds::drop) return false;
+        if (options_.missing_ids == MissingIds::drop) {
+          ends.without_id.add(line, column);
+          return false;
+        }
         if (options_.missing_ids == MissingIds::fail || field.empty()) fail_missing(field, line, column);
       }
       source_.expect_utf8(line, field);
@@ -150,7 +161,10 @@ class ListReader {
     }
     const auto id = list_id(field, head_.decimal);
     if (!id && is_missing_id(field)) {
-      if (options_.missing_ids == MissingIds::drop) return false;
+      if (options_.missing_ids == MissingIds::drop) {
+        ends.without_id.add(line, column);
+        return false;
+      }
       fail_missing(field, line, column);
     }
     const bool numbers = ids_.kind() == NodeIds::Kind::numbers;
@@ -217,11 +231,9 @@ class ListReader {
         source_.fail(
             line, "{} fields, expected {} as in the first line{}", count, head_.columns(),
             head_.has_header() ? "" : " (--layout neighbors: a node and its neighbours in each line)");
-      if (!complete) {
-        ++ends.dropped;
-        continue;
-      }
+      if (!complete) continue;
       ++edges;
+      ends.lines.push_back(line);
       if (weights >= 0) ends.weights.push_back(weight);
       if (task_ == Task::edge_class) ends.labels.push_back(label);
       if (task_ == Task::edge_regression) ends.targets.push_back(number);
@@ -242,6 +254,7 @@ class ListReader {
       return;
     }
     target = target_in(label, line);
+    if (std::isnan(target) && !is_doubtful(line)) ends.without_target.add(line, columns_.label);
     if (std::isnan(target)) return;
     ends.target_rounding.add(label, target);
     ends.target_thousands.add(label);
@@ -268,13 +281,14 @@ class ListReader {
   void take(const Ends& ends) {
     const size_t edges = (ends.ids.size() + ends.names.size()) / 2;
     skipped_ += ends.skipped;
-    dropped_ += ends.dropped;
+    without_id_.merge(ends.without_id);
+    without_target_.merge(ends.without_target);
     weight_rounding_.merge(ends.weight_rounding);
     target_rounding_.merge(ends.target_rounding);
     weight_thousands_.merge(ends.weight_thousands);
     target_thousands_.merge(ends.target_thousands);
     directions_.add(ends.directions);
-    rows_ += static_cast<int64_t>(edges) + ends.dropped;
+    rows_ += static_cast<int64_t>(edges) + ends.without_id.lines();
     if (edges_.size() + static_cast<int64_t>(edges) > ImportedEdges::kMost)
       source_.fail(ends.last_line, "expected at most {} edges, found more", ImportedEdges::kMost);
     for (size_t k = 0; k < edges; ++k) {
@@ -284,9 +298,9 @@ class ListReader {
         source_.fail(ends.last_line, "expected at most {} nodes, found more", NodeIds::kMost);
       // The first line is not a header if another edge has one of its nodes, or if it is a loop.
       if (doubtful_ && (src < 2 || dst < 2) && !(edges_.size() == 0 && src == 0 && dst == 1)) keep_first();
-      EdgeValues values;
+      EdgeValues values{.line = ends.lines[k]};
       if (!ends.weights.empty()) values.weight = ends.weights[k];
-      if (!ends.labels.empty()) values.label = labels_.add(ends.labels[k]);
+      if (!ends.labels.empty()) values.label = labels_.add(ends.labels[k], values.line);
       if (!ends.targets.empty()) values.target = ends.targets[k];
       edges_.append(src, dst, values);
     }
@@ -396,7 +410,8 @@ class ListReader {
   const Task task_;
   ImportedEdges edges_;
   SkippedLines skipped_;
-  int64_t dropped_ = 0, rows_ = 0;
+  int64_t rows_ = 0;
+  MissingFields without_id_, without_target_;
   Rounding weight_rounding_, target_rounding_;
   Thousands weight_thousands_, target_thousands_;
   EdgeDirections directions_;

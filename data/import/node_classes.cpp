@@ -57,16 +57,29 @@ SkippedLines for_labels(NodeRows& rows, int64_t nodes, Use use) {
   return reader.skipped();
 }
 
+/// Labels of one node as a file has them.
+struct LabelField {
+  int32_t node;
+  int64_t line;
+  std::string text;
+};
+
 /// What is between the labels of a field: the first of these that is in any; nothing: each field is one.
-std::optional<Separator> label_separator(const std::vector<std::pair<int32_t, std::string>>& fields) {
+std::optional<Separator> label_separator(const std::vector<LabelField>& fields) {
   for (const Separator& separator : {Separator("|"), Separator::semicolon, Separator::comma})
-    for (const auto& [node, field] : fields)
-      if (separator.find_in(field) < field.size()) return separator;
+    for (const LabelField& field : fields)
+      if (separator.find_in(field.text) < field.text.size()) return separator;
   return {};
 }
 
 /// Says which texts mean no label.
 auto missing_test(const NodeFiles& files) { return files.signed_classes ? is_missing : is_missing_label; }
+
+LabelTexts label_texts(const NodeRows& rows, const NodeFiles& files) {
+  LabelTexts labels(files.missing_labels, missing_test(files));
+  if (!rows.slots().empty()) labels.set_column(column_text(rows.slots()[0], rows.names()));
+  return labels;
+}
 
 std::string order_of(const LabelClasses& classes) {
   return classes.order == LabelClasses::Order::text ? "text, alphabetical" : "numbers, in ascending order";
@@ -76,26 +89,27 @@ std::string order_of(const LabelClasses& classes) {
 
 std::string read_label_sets(NodeRows& rows, const NodeFiles& files, Dataset& data) {
   const int64_t nodes = data.num_nodes();
-  std::vector<std::pair<int32_t, std::string>> fields;
+  std::vector<LabelField> fields;
   std::vector<uint8_t> seen(static_cast<size_t>(nodes));
   bool binary = true;
   const SkippedLines skipped = for_labels(rows, nodes, [&](int32_t node, int64_t line, std::string field) {
     if (rows.by_row()) rows.mark(node, line);
     binary = binary && (field == "0" || field == "1" || missing_test(files)(field)) &&
              seen[static_cast<size_t>(node)]++ == 0;
-    fields.emplace_back(node, std::move(field));
+    fields.push_back({node, line, std::move(field)});
   });
-  LabelTexts labels(files.missing_labels, missing_test(files));
+  LabelTexts labels = label_texts(rows, files);
   const std::optional<Separator> separator = binary ? std::nullopt : label_separator(fields);
   std::vector<std::pair<int32_t, int32_t>> pairs;  // nodes and numbers of texts
-  for (const auto& [node, field] : fields) {
-    const auto add = [&, node = node](std::string_view label) {
-      if (const int32_t number = labels.add(label); number >= 0) pairs.emplace_back(node, number);
+  for (const LabelField& field : fields) {
+    const auto add = [&](std::string_view label) {
+      if (const int32_t number = labels.add(label, field.line); number >= 0)
+        pairs.emplace_back(field.node, number);
     };
     if (separator)
-      for_items(field, *separator, add);
+      for_items(field.text, *separator, add);
     else
-      add(field);
+      add(field.text);
   }
   if (pairs.empty()) rows.source().fail(0, "no labels, expected some");
   LabelClasses classes = label_classes(labels.texts());
@@ -120,13 +134,13 @@ std::string read_label_sets(NodeRows& rows, const NodeFiles& files, Dataset& dat
 }
 
 std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) {
-  LabelTexts labels(files.missing_labels, missing_test(files));
+  LabelTexts labels = label_texts(rows, files);
   data.y = Tensor::full({data.num_nodes()}, -1, DType::i32);
   int32_t* const y = data.y.mutable_data<int32_t>();
   const SkippedLines skipped =
       for_labels(rows, data.num_nodes(), [&](int32_t node, int64_t line, const std::string& label) {
         rows.mark(node, line, " (--task node_multilabel takes several labels)");
-        y[node] = labels.add(label);
+        y[node] = labels.add(label, line);
       });
   const std::vector<const std::string*>& texts = labels.texts();
   if (texts.empty()) rows.source().fail(0, "no labels, expected some");

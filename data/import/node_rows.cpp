@@ -1,4 +1,5 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/import/detail/missing_fields.h>
 #include <adjoint/data/import/detail/node_rows.h>
 #include <adjoint/data/import/rounding.h>
 #include <adjoint/data/import/thousands.h>
@@ -150,18 +151,23 @@ NumberRows read_targets(NodeRows& rows, int64_t nodes, bool binary) {
   struct Block : RowBlock {
     std::vector<Rounding> rounding;    // by slot
     std::vector<Thousands> thousands;  // the same
+    MissingFields missing;
   };
   const auto number = [&](std::string_view field, int64_t line, size_t slot, Block& part) {
     const std::optional<float> value = rows.head().number_in(field);
     if (value) part.rounding[slot].add(field, *value);
     if (value) part.thousands[slot].add(field);
     if (value && (!binary || *value == 0.0f || *value == 1.0f)) return *value;
-    if (is_missing(field)) return kNaN;
+    if (is_missing(field)) {
+      part.missing.add(line, rows.slots()[slot]);
+      return kNaN;
+    }
     source.fail(line, "\"{}\" in {}, expected {}{}", excerpt(field),
                 column_text(rows.slots()[slot], rows.names()),
                 binary ? "0 or 1" : "a finite number within float32", rows.head().decimal_hint(field));
   };
   SkippedLines skipped;
+  MissingFields missing;
   int64_t gaps = 0;
   std::vector<Rounding> rounding(rows.slots().size());
   std::vector<Thousands> thousands(rounding.size());
@@ -183,6 +189,7 @@ NumberRows read_targets(NodeRows& rows, int64_t nodes, bool binary) {
       },
       [&](const Block& part) {
         skipped += part.skipped;
+        missing.merge(part.missing);
         for (size_t k = 0; k < rounding.size(); ++k) {
           rounding[k].merge(part.rounding[k]);
           thousands[k].merge(part.thousands[k]);
@@ -191,7 +198,9 @@ NumberRows read_targets(NodeRows& rows, int64_t nodes, bool binary) {
       });
   if (rows.by_row() && count != nodes) source.fail(last_line, "{}", rows.shortage(count));
   std::string note = rows.note(skipped);
-  if (gaps > 0) note += fmt::format("; {} field{} taken as no label", gaps, gaps == 1 ? "" : "s");
+  if (missing.lines() > 0)
+    note += fmt::format("; {} field{} taken as no label{}", gaps, gaps == 1 ? "" : "s",
+                        missing.place(rows.names()));
   note += Rounding::total(rounding).note("target");
   for (size_t k = 0; k < thousands.size(); ++k) {
     thousands[k].expect_decimal(source, rows.head(), column_text(rows.slots()[k], rows.names()));

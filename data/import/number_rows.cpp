@@ -57,13 +57,16 @@ bool RowFormat::skips(int64_t line_number, std::string_view line) const {
   return trimmed(line).empty() && !(missing && columns == 1);
 }
 
-void fail_row_with(const std::string& path, const RowFormat& format, int64_t row,
-                   const std::string& message) {
+int64_t line_in(const std::string& path, const RowFormat& format, int64_t row) {
   TextSource source(path);
   for (std::string_view line; source.next(line);)
-    if (!format.skips(source.line_number(), line) && row-- == 0)
-      source.fail(source.line_number(), "{}", message);
-  source.fail(0, "{}", message);  // the file was changed meanwhile
+    if (!format.skips(source.line_number(), line) && row-- == 0) return source.line_number();
+  return 0;
+}
+
+void fail_row_with(const std::string& path, const RowFormat& format, int64_t row,
+                   const std::string& message) {
+  TextSource(path).fail(line_in(path, format, row), "{}", message);
 }
 
 template <class T>

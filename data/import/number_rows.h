@@ -31,8 +31,12 @@ extern template Tensor read_rows<int32_t>(TextSource&, const RowFormat&);  ///< 
 extern template Tensor read_rows<int64_t>(TextSource&, const RowFormat&);  ///< compiled in number_rows.cpp
 extern template Tensor read_rows<float>(TextSource&, const RowFormat&);    ///< compiled in number_rows.cpp
 
-/// Throws DataError "FILE:LINE: message" for row `row`, from 0, of read_rows() with this format. Finds the
-/// line by reading the file again, for errors that show only after all rows are read.
+/// The line of row `row`, from 0, of read_rows() with this format, found by reading the file again; 0: the
+/// file was changed meanwhile.
+int64_t line_in(const std::string& path, const RowFormat& format, int64_t row);
+
+/// Throws DataError "FILE:LINE: message" for row `row`, from 0, of read_rows() with this format, for errors
+/// that show only after all rows are read.
 [[noreturn]] void fail_row_with(const std::string& path, const RowFormat& format, int64_t row,
                                 const std::string& message);
 /// The same with a formatted message.

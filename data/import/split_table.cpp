@@ -35,22 +35,24 @@ constexpr size_t kNamesShown = 3;
 /// What of a table is passed over.
 class PassedOver {
  public:
-  void add(std::string_view name) {
+  void add(std::string_view name, int64_t line) {
+    if (count_ == 0) line_ = line;
     if (names_.size() < kNamesShown) names_.push_back(excerpt(name));
     ++count_;
   }
   int64_t count() const { return count_; }
-  /// Adds "FILE: WHAT: 4 (a, b and 2 more)", if there are any.
+  /// Adds "FILE: WHAT: 4 (a, b and 2 more), the first in line 3", if there are any.
   void note(const std::string& path, std::string_view what, std::vector<std::string>& notes) const {
     if (count_ == 0) return;
     const int64_t more = count_ - std::ssize(names_);
-    notes.push_back(fmt::format("{}: {}: {} ({}{})", excerpt(path), what, count_, fmt::join(names_, ", "),
-                                more > 0 ? fmt::format(" and {} more", more) : ""));
+    notes.push_back(fmt::format("{}: {}: {} ({}{}), the first in line {}", excerpt(path), what, count_,
+                                fmt::join(names_, ", "), more > 0 ? fmt::format(" and {} more", more) : "",
+                                line_));
   }
 
  private:
   std::vector<std::string> names_;
-  int64_t count_ = 0;
+  int64_t count_ = 0, line_ = 0;
 };
 
 SplitTable readable(SplitTable table) {
@@ -108,15 +110,15 @@ class SplitColumn {
         source_.fail(line, "row {}, from 0, of a file with {} {}, expected one row each", rows - 1,
                      items_.count(), word());
       if (item < 0) {
-        strangers.add(name);
+        strangers.add(name, line);
         continue;
       }
       if (seen[static_cast<size_t>(item)]++ != 0)
         source_.fail(line, "'{}' occurs twice, expected one row each", excerpt(name));
       if (is_missing(text))
-        empty.add(name);
+        empty.add(name, line);
       else if (data_.labels() && !detail::is_labelled(data_.labels(), item))
-        unlabelled.add(name);
+        unlabelled.add(name, line);
       else
         values.push_back({item, line, text});
     }

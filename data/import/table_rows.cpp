@@ -117,7 +117,7 @@ Tensor read_times(TableRows& rows, int64_t column, int64_t ids, int64_t items,
   std::fill_n(values, items, ItemTable::kNoTime);
   const std::string name = column_text(column, rows.names());
   std::optional<TimeKind> kind;
-  int64_t row = 0, cut = 0;
+  int64_t row = 0, cut = 0, gap_line = 0;
   const auto time_of = [&](std::string_view field, int64_t line) {
     // Exact: 36.0 and 1.6e9 are integers too.
     const std::optional<int64_t> integer = integer_id(field);
@@ -136,17 +136,21 @@ Tensor read_times(TableRows& rows, int64_t column, int64_t ids, int64_t items,
   rows.read({column, ids}, [&](const RowFields& block) {
     for (size_t k = 0; k < block.lines.size(); ++k, ++row) {
       const std::string_view field = block.fields[2 * k];
-      if (is_missing(field)) continue;
+      if (is_missing(field)) {
+        if (gap_line == 0) gap_line = block.lines[k];
+        continue;
+      }
       const int64_t value = time_of(field, block.lines[k]);
       if (const int32_t number = item(block.fields[2 * k + 1], row); number >= 0) values[number] = value;
     }
   });
   const auto gaps = std::count(values, values + items, ItemTable::kNoTime);
   notes.push_back(fmt::format(
-      "{}: times from {}{}{}{}", excerpt(rows.source().path()), name,
+      "{}: times from {}{}{}{}{}", excerpt(rows.source().path()), name,
       !kind || *kind == TimeKind::number ? ", as they are" : ", in microseconds since 1970-01-01 UTC",
       cut > 0 ? fmt::format("; {} with digits beyond, which are cut off", cut) : "",
-      gaps > 0 ? fmt::format("; {} without one", gaps) : ""));
+      gaps > 0 ? fmt::format("; {} without one", gaps) : "",
+      gap_line > 0 ? fmt::format(", the first in line {}", gap_line) : ""));
   return times;
 }
 

@@ -269,6 +269,7 @@ class TuReader {
   void read_edges() {
     const Tensor pairs = read<int32_t>("A", {.columns = 2, .least = 1, .most = nodes_});
     const int64_t edges = pairs.size(0);
+    int64_t first_loop = -1;
     if (edges > kMostNodes)
       data_fail("{}: {} edges, expected at most {}", excerpt(path("A")), edges, kMostNodes);
     Tensor src = Tensor::empty({edges}, DType::i32), dst = Tensor::empty({edges}, DType::i32);
@@ -279,6 +280,7 @@ class TuReader {
         fail_row(path("A"), {}, e,
                  "an edge from node {} of graph {} to node {} of graph {}, expected edges within graphs",
                  source + 1, graph[source], target + 1, graph[target]);
+      if (source == target && first_loop < 0) first_loop = e;
       src.mutable_data<int32_t>()[e] = place_of(source);
       dst.mutable_data<int32_t>()[e] = place_of(target);
     }
@@ -289,22 +291,23 @@ class TuReader {
       data_.attr_names = columns.names();
     }
     data_.graph = Graph::from_coo(nodes_, src, dst, {}, attributes);
-    if (!options_.keep_edges) simplify(columns.width() > 0);
+    if (!options_.keep_edges) simplify(columns.width() > 0, first_loop);
     data_.undirected = data_.graph.is_symmetric();
   }
 
   /// Without self-loops and parallel edges, with a note on them.
-  void simplify(bool attributed) {
+  void simplify(bool attributed, int64_t first_loop) {
     const Graph simple = remove_self_loops(data_.graph);
     const int64_t loops = data_.graph.num_edges() - simple.num_edges();
     data_.graph = coalesce(simple);
     const int64_t merged = simple.num_edges() - data_.graph.num_edges();
     if (loops + merged > 0)
-      notes_.push_back(
-          fmt::format("{}: {} self-loop{} removed, {} edge{} merged with equal ones{} (--keep-edges keeps "
-                      "them)",
-                      excerpt(path("A")), loops, loops == 1 ? "" : "s", merged, merged == 1 ? "" : "s",
-                      merged > 0 && attributed ? ", adding their attributes" : ""));
+      notes_.push_back(fmt::format(
+          "{}: {} self-loop{} removed{}, {} edge{} merged with equal ones{} (--keep-edges keeps "
+          "them)",
+          excerpt(path("A")), loops, loops == 1 ? "" : "s",
+          loops > 0 ? fmt::format(", the first in line {}", line_in(path("A"), {}, first_loop)) : "", merged,
+          merged == 1 ? "" : "s", merged > 0 && attributed ? ", adding their attributes" : ""));
   }
 
   int32_t place_of(int32_t node) const { return place_ ? place_.data<int32_t>()[node] : node; }

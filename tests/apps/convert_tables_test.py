@@ -37,7 +37,7 @@ def test_types():
                "people=joined --label film=genre --split-column film=part --weight rated=stars --attributes rated=device "
                "--time rated=when --undirected knows=true --name shop")
     expect(text, "2 types of nodes", "2 types of edges", "as \"rated\"", "passed over: phone", "weights from stars",
-           "times from column 6 (joined), in microseconds", "1 without one", "as they are")
+           "times from column 6 (joined), in microseconds", "1 without one, the first in line ", "as they are")
     holds("shop.h5", {
         "@format": "adjoint.graph", "@version": 2, "@name": "shop", "nodes/people@num_nodes": 3, "nodes/film@num_nodes": 4,
         "nodes/people/name": ["ann", "bob", "cid"], "nodes/people/x_names": ["city=oslo", "city=rome", "age"],

@@ -27,12 +27,13 @@ TEST_CASE("convert edges prints its guesses") {
   const Outcome done = succeeds(
       files.convert("# one\nsrc,dst\n" + kRing, {"--labels", labels, "--features", features, "--impute",
                                                  "mean", "--split", "50,25,25", "--seed", "1"}));
-  CHECK(mentions(done.out, {"links.csv: separated by a comma; line 2 taken as header: src,dst; 1 line of "
-                            "comments; ids are names\n",
-                            "x.csv: separated by a comma; line 1 taken as header: node,f; 1 missing number "
-                            "imputed (mean of 2 training nodes) in 1 column: 1 in f\n",
-                            "1 line taken as unlabelled: 1 of \"NA\"\n",
-                            "split by seed 1: 2 nodes to train, 1 to validate, 1 to test\n"}));
+  CHECK(mentions(done.out,
+                 {"links.csv: separated by a comma; line 2 taken as header: src,dst; 1 line of "
+                  "comments; ids are names\n",
+                  "x.csv: separated by a comma; line 1 taken as header: node,f; 1 missing number "
+                  "imputed (mean of 2 training nodes) in 1 column: 1 in f\n",
+                  "1 line taken as unlabelled, in column 2 (label), the first in line 6: 1 of \"NA\"\n",
+                  "split by seed 1: 2 nodes to train, 1 to validate, 1 to test\n"}));
   succeeds(files.convert(kRing, {"--header", "yes", "--labels", labels, "--missing-labels", "x,NA"}));
   CHECK(mentions(files.convert("a,b\n#b,c\n", {"--comment", "#"}).out,
                  {"2 nodes, 1 directed edges", "1 line of"}));

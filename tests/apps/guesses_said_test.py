@@ -255,12 +255,12 @@ def test_tu():
              edge_labels=[0, 0, 1, 1])
     text = run("convert tu BOTH b.h5 --node-attributes")
     expect(text, "BOTH_graph_attributes.txt: targets of the graphs, so that the classes in BOTH/BOTH_graph_labels.txt are left out",
-           "BOTH_A.txt: 1 self-loop removed, 1 edge merged with equal ones, adding their attributes (--keep-edges keeps them)\n")
+           "BOTH_A.txt: 1 self-loop removed, the first in line 4, 1 edge merged with equal ones, adding their attributes (--keep-edges keeps them)\n")
     with h5py.File("b.h5") as f:
         assert texts(f, "nodes/x_names") == ["attribute_1", "attribute_2", "label=1", "label=2"]
         assert texts(f, "edges/attr_names") == ["label=0", "label=1"]
     write_tu("MANY", [1, 2, 2] * 10, [1, 2] * 5, A=["1, 2", "2, 2"])
-    expect(run("convert tu MANY m.h5 --split 60,20,20"), "1 self-loop removed, 0 edges merged", "split by seed 0")
+    expect(run("convert tu MANY m.h5 --split 60,20,20"), "1 self-loop removed, the first in line 2, 0 edges merged", "split by seed 0")
 
 
 def test_positions():
@@ -455,7 +455,7 @@ def test_nouns():
     """Edges and graphs are called so, also where they are read as nodes are."""
     write("l.csv", "src,dst,label,part\na,b,x,train\nc,d,y,val\ne,f,x,test\ng,h,y,\na,c,,train\n")
     expect(run("convert tables g.h5 --edges e=l.csv --label label --split-column part"),
-           "edges without a value, in no part: 1 (3)", "edges without a label, in no part: 1 (4)")
+           "edges without a value, in no part: 1 (3), the first in line 5\n", "edges without a label, in no part: 1 (4), the first in line 6\n")
     write("n.csv", "graph,node\n" + "".join(f"g{k},{k}\n" for k in range(6)))
     write("e.csv", "src,dst\n0,0\n1,1\n")
     write("g.csv", "graph,label\n" + "".join(f"g{k},{'xy'[k % 2]}\n" for k in range(6)))
@@ -538,10 +538,27 @@ def test_missing_labels():
     write("n.csv", "id,f,label\n1,1,09\n2,2,Unknown\n3,3,9\n4,4,x\n")
     for line in ("edges e.csv g.h5 --features n.csv --label label", "tables g.h5 --edges e.csv --nodes n.csv --label n=label"):
         option = f"convert {line} --missing-labels " + "n=" * line.startswith("tables")
-        expect(run(option + "9,nosuch"), '3 classes, 1 without a label', '1 line taken as unlabelled: 1 of "9"; no line has "nosuch" of the missing labels')
+        expect(run(option + "9,nosuch"), '3 classes, 1 without a label', '1 line taken as unlabelled, in column 3 (label), the first in line 4: 1 of "9"; no line has "nosuch" of the missing labels')
         expect(run(option + "unknown"), '; no line has "unknown" of the missing labels, but "Unknown"')
 
 
+
+
+def test_lines_dropped():
+    """What is dropped or has no label is counted with its columns and its first line, in lists and in tables."""
+    write("e.csv", "src,dst,y\na,b,1\nb,,2\n,NA,3\nb,b,1\nb,c,\nc,a,NA\n")
+    where = "2 lines without an id dropped, in column 1 (src), column 2 (dst), the first in line 3"
+    gaps = ", in column 3 (y), the first in line 6"
+    for line in ("edges e.csv g.h5 --missing-ids drop --edge-label y", "tables g.h5 --edges e.csv --missing-ids drop --label y"):
+        expect(run(f"convert {line}"), where, f'2 lines taken as unlabelled{gaps}: 1 of "", 1 of "NA"')
+        task = "--task edge_regression" if "tables" in line else "--edge-task edge_regression"
+        expect(run(f"convert {line} {task}"), where, f"2 fields taken as no label{gaps}")
+    expect(run("convert edges e.csv g.h5 --missing-ids drop --drop-self-loops"), "1 self-loop dropped, the first in line 5\n")
+    write("n.txt", "a: b c\nb: b\nc: a\n")
+    expect(run("convert edges n.txt g.h5 --layout neighbors --drop-self-loops"), "1 self-loop dropped, the first of 'b'\n")
+    write("n.csv", "id,a,b\na,1,2\nb,,3\nc,1,\n")
+    expect(run("convert edges e.csv g.h5 --missing-ids drop --labels n.csv --task node_regression"),
+           "2 fields taken as no label, in column 2 (a), column 3 (b), the first in line 3\n")
 
 
 def test_labels_beside():
@@ -624,6 +641,6 @@ def test_rounding():
 for test in (test_spellings, test_spellings_between_tables, test_first_column, test_copies_of_labels, test_triples,
              test_signs, test_several_labels, test_headers, test_tu, test_positions, test_thousands,
              test_other_spellings_by_hash, test_dates, test_zones, test_fillings_of_edges, test_nouns, test_sums_of_zero,
-             test_matrix_with_commas, test_masks, test_missing_labels, test_labels_beside, test_relations,
+             test_matrix_with_commas, test_masks, test_missing_labels, test_lines_dropped, test_labels_beside, test_relations,
              test_rounding):
     test()

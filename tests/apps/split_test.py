@@ -101,8 +101,8 @@ def columns():
                        "gus,9,train\nzoe,1,test\n")
     out = run("split own.h5 --table parts.csv --by-column when")
     assert lists(splits_of("own.h5")[0]) == [[0, 7], [2, 5], [1]]
-    expect(out, "split by column 3 (when)", "rows of other nodes, passed over: 1 (zoe)", "nodes without a value, in no part: 1 (eve)",
-           "nodes without a label, in no part: 1 (gus)", "nodes without a row, in no part: 1 of 8")
+    expect(out, "split by column 3 (when)", "rows of other nodes, passed over: 1 (zoe), the first in line ", "nodes without a value, in no part: 1 (eve), the first in line ",
+           "nodes without a label, in no part: 1 (gus), the first in line ", "nodes without a row, in no part: 1 of 8")
     run("split own.h5 out.h5 --table parts.csv --by-column 3")  # the same by its number
     assert lists(splits_of("out.h5")[0]) == [[0, 7], [2, 5], [1]]
 

@@ -151,8 +151,9 @@ TEST_CASE_FIXTURE(EdgeFiles, "edges that repeat another are counted") {
 
 TEST_CASE_FIXTURE(EdgeFiles, "edges that are merged or dropped are counted, and those of weight 0") {
   const EdgeListOptions both{.undirected = true, .coalesce = true, .drop_self_loops = true};
-  CHECK(says(import("7,8\n8,7\n7,7\n8,9\n", both).notes,
-             "…\nedges: 1 self-loops dropped\nedges: 2 of 6 edges merged with equal ones\n"));
+  CHECK(says(
+      import("7,8\n8,7\n7,7\n8,9\n", both).notes,
+      "…\nedges: 1 self-loop dropped, the first in line 3\nedges: 2 of 6 edges merged with equal ones\n"));
   CHECK(says(import("src,dst,weight\n7,8,0\n7,8,2\n8,9,0\n", {.coalesce = true}).notes,
              "…; 2 of 3 weights are 0\nedges: 1 of 3 edges merged with equal ones, adding their "
              "weights; 1 of 2 merged weights are 0\n"));
@@ -164,7 +165,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "edges that are merged or dropped are counted, and 
   CHECK(says(import(text).notes, "…; 2" + last));
   CHECK(says(import(text, {.columns = {.weight = "none"}}).notes, "…; 2" + last));
   CHECK(says(import(text, {.layout = EdgeLayout::matrix, .drop_self_loops = true}).notes,
-             "…2 stored zeros are no edges…\nedges: 1 self-loops dropped\n"));
+             "…2 stored zeros are no edges…\nedges: 1 self-loop dropped, the first of '2'\n"));
   CHECK_FALSE(says(import("1,2,1\n", {.columns = {.weight = "3"}}).notes, "… 0…"));
 }
 
@@ -292,7 +293,9 @@ TEST_CASE_FIXTURE(EdgeFiles, "lines without an id are an error, dropped and coun
         "keep takes it as a name)");
   const FoundEdges dropped = import(named, {.missing_ids = MissingIds::drop});
   CHECK(edges_of(dropped) == Pairs{{"AAA", "BBB"}, {"BBB", "CCC"}});
-  CHECK(says(dropped.notes, "…; ids are names; 3 lines without an id dropped\n"));
+  CHECK(
+      says(dropped.notes,
+           "…; ids are names; 3 lines without an id dropped, in column 1, column 2, the first in line 3\n"));
   CHECK(import(named, {.missing_ids = MissingIds::keep}).graph.num_edges() == 5);
   CHECK(says(refused("a,b\nc,\n", {.missing_ids = MissingIds::keep}), "edges:2: nothing in column 2…"));
   CHECK(says(refused("1,2\n2,nan\n"),
@@ -301,7 +304,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "lines without an id are an error, dropped and coun
       import("src,dst,weight\n1,2,5\n,2,6\n2,1,7\nNA,1,8\n", {.missing_ids = MissingIds::drop});
   CHECK(edges_of(numbers) == Pairs{{"1", "2"}, {"2", "1"}});
   CHECK(weights(numbers) == F{5, 7});
-  CHECK(says(numbers.notes, "…; 2 lines without an id dropped\n"));
+  CHECK(says(numbers.notes, "…; 2 lines without an id dropped, in column 1 (src), the first in line 3\n"));
 }
 
 TEST_CASE_FIXTURE(EdgeFiles,
@@ -314,7 +317,7 @@ TEST_CASE_FIXTURE(EdgeFiles,
     const FoundEdges dropped = import(text, {.missing_ids = MissingIds::drop});
     CHECK(dropped.graph.num_edges() == 2);
     CHECK(dropped.num_nodes() == 3);
-    CHECK(says(dropped.notes, "…; 1 line without an id dropped\n"));
+    CHECK(says(dropped.notes, "…; 1 line without an id dropped, in column …, the first in line 1\n"));
   }
   CHECK(names(import("x,NA\ny,z\nz,x\n", {.missing_ids = MissingIds::keep})) == Names{"x", "NA", "y", "z"});
   CHECK(says(refused("a,b,bad\nb,c,1\nc,a,2\n", {.columns = {.source = "1", .target = "2", .label = "3"},

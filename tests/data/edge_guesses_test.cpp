@@ -159,7 +159,8 @@ TEST_CASE("labels that are numbers are sorted as numbers, and values for no labe
   columns.node_files.task = Task::node_multilabel;
   const FoundEdges several = files.import(ring, columns);
   CHECK(several.class_names == Names{"red", "green"});
-  CHECK(says(several.notes, "…header: id,red,green; 1 field taken as no label\n…"));
+  CHECK(says(several.notes,
+             "…header: id,red,green; 1 field taken as no label, in column 2 (red), the first in line 3\n…"));
   columns = files.with_labels("id,red,red\n0,1,0\n1,0,1\n");
   columns.node_files.task = Task::node_multilabel;
   const FoundEdges twice = files.import(ring, columns);
@@ -173,7 +174,8 @@ TEST_CASE("labels that are numbers are sorted as numbers, and values for no labe
   CHECK(none.unlabelled == 3);
   CHECK(says(none.notes,
              "…labels: separated by a comma; line 1 taken as header: id,label; labels are text, "
-             "alphabetical; 3 lines taken as unlabelled: 1 of \"-1\", 1 of \"NA\", 1 of \"None\"\n…"));
+             "alphabetical; 3 lines taken as unlabelled, in column 2 (label), the first in line 2: 1 of "
+             "\"-1\", 1 of \"NA\", 1 of \"None\"\n…"));
   CHECK(files.import(ring, files.with_labels("0,-1.0\n1,1.0\n2,\n3,null\n")).unlabelled == 3);
   EdgeListOptions o = files.with_labels("0,-1\n1,NA\n2,\n3,None\n");
   o.node_files.missing_labels = Names{"", "NA"};

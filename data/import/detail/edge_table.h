@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/data/import/detail/missing_fields.h>
 #include <adjoint/data/import/detail/node_type.h>
 #include <adjoint/data/import/rounding.h>
 #include <adjoint/data/import/thousands.h>
@@ -90,9 +91,9 @@ class EdgeTable {
   std::vector<EdgeType> kinds_;    // by the columns of relations and of types of the ends
   bool doubtful_[2] = {};          // an end's type is the table's, though its column is called otherwise
   std::vector<std::string> bare_;  // types of nodes without a table, beside tables
-  int64_t dropped_ = 0;
-  Rounding rounding_;    // of weights
-  Thousands thousands_;  // the same
+  MissingFields without_id_;       // or type: dropped
+  Rounding rounding_;              // of weights
+  Thousands thousands_;            // the same
   EdgeDirections directions_;
   IdSpellings spellings_;                                         // of ends
   NodeIds relations_{NodeIds::Kind::names, files_.id_decimal()};  // names of types
