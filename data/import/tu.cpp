@@ -1,6 +1,8 @@
 #include <adjoint/core/log.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/declared_counts.h>
+#include <adjoint/data/detail/names.h>
+#include <adjoint/data/import/fields.h>
 #include <adjoint/data/import/number_rows.h>
 #include <adjoint/data/import/tu.h>
 #include <adjoint/graph/features.h>
@@ -9,6 +11,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +23,27 @@ namespace {
 
 constexpr int64_t kMostNodes = std::numeric_limits<int32_t>::max() - 1;
 
+using Names = std::vector<std::string>;
+
+/// The least and the greatest label of a column.
+std::pair<int64_t, int64_t> label_range(const Tensor& labels, int64_t column) {
+  const int64_t columns = labels.size(1);
+  const int64_t* const label = labels.data<int64_t>() + column;
+  std::pair range(*label, *label);
+  for (int64_t i = 1; i < labels.size(0); ++i)
+    range = {std::min(range.first, label[i * columns]), std::max(range.second, label[i * columns])};
+  return range;
+}
+/// The same of names of columns, as "label=3" with `begin` "label="; 0 and 0 if there are none.
+std::pair<int64_t, int64_t> label_range(const Names& names, const std::string& begin) {
+  std::optional<std::pair<int64_t, int64_t>> range;
+  for (const std::string& name : names)
+    if (const auto label = name.starts_with(begin) ? integer_in(name.substr(begin.size())) : std::nullopt)
+      range = {std::min(*label, range ? range->first : *label),
+               std::max(*label, range ? range->second : *label)};
+  return range.value_or(std::pair<int64_t, int64_t>());
+}
+
 /// Node or edge feature columns of a TU dataset: numbers, then one-hot labels, possibly many.
 class TuColumns {
  public:
@@ -30,20 +54,19 @@ class TuColumns {
     values_ = values;
     width_ += values.size(1);
   }
-  /// int64 [rows, *]. Throws DataError, naming `path`, if they would make too many columns.
-  void add_one_hot(const Tensor& labels, const std::string& path) {
+  /// int64 [rows, *]. Their range is that of the names `known`, if there are any. Throws DataError, naming
+  /// `path`, if they would make too many columns.
+  void add_one_hot(const Tensor& labels, const std::string& path, const Names* known) {
     labels_ = labels;
     path_ = path;
     const int64_t columns = labels.size(1);
-    const int64_t* label = labels.data<int64_t>();
-    const int64_t most_columns = std::min<int64_t>(detail::most_sparse_columns(rows_ * (width_ + columns)),
-                                                   std::numeric_limits<int32_t>::max() - 1);
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - 1;
+    const int64_t most_columns =
+        known != nullptr ? kMost
+                         : std::min<int64_t>(detail::most_sparse_columns(rows_ * (width_ + columns)), kMost);
     for (int64_t l = 0; l < columns; ++l) {
-      int64_t least = label[l], most = label[l];
-      for (int64_t i = 1; i < rows_; ++i) {
-        least = std::min(least, label[i * columns + l]);
-        most = std::max(most, label[i * columns + l]);
-      }
+      const auto [least, most] = known == nullptr ? label_range(labels, l)
+                                                  : label_range(*known, numbered("label", l, columns) + "=");
       // Unsigned, since the difference of two int64 may overflow.
       const uint64_t span = static_cast<uint64_t>(most) - static_cast<uint64_t>(least);
       if (span >= static_cast<uint64_t>(most_columns - width_))
@@ -51,6 +74,7 @@ class TuColumns {
                   least, most, l + 1, most_columns);
       label_columns_.push_back(width_);
       least_.push_back(least);
+      most_.push_back(most);
       width_ += static_cast<int64_t>(span) + 1;
     }
   }
@@ -60,9 +84,6 @@ class TuColumns {
   /// columns of labels "label_1=3". None for more columns than anyone names.
   std::vector<std::string> names() const {
     if (width_ > kMostNames) return {};
-    const auto numbered = [](std::string_view noun, int64_t k, int64_t count) {
-      return count == 1 ? std::string(noun) : fmt::format("{}_{}", noun, k + 1);
-    };
     std::vector<std::string> names;
     for (int64_t k = 0; k < values_width(); ++k) names.push_back(numbered("attribute", k, values_width()));
     for (size_t l = 0; l < label_columns_.size(); ++l) {
@@ -72,6 +93,22 @@ class TuColumns {
         names.push_back(fmt::format("{}={}", noun, least_[l] + k));
     }
     return names;
+  }
+  /// "; 3 labels have no column (10, 11)", or nothing.
+  std::string unknown() const {
+    int64_t count = 0;
+    std::set<int64_t> kinds;
+    for (size_t l = 0; l < least_.size(); ++l)
+      for (int64_t row = 0; row < rows_; ++row)
+        if (const int64_t label = label_in(row, l); label < least_[l] || label > most_[l]) {
+          ++count;
+          if (kinds.size() <= kShown) kinds.insert(label);
+        }
+    Names shown;
+    for (const int64_t kind : kinds) shown.push_back(shown.size() < kShown ? std::to_string(kind) : "…");
+    return count == 0 ? ""
+                      : fmt::format("; {} label{} no column ({})", count, count == 1 ? " has" : "s have",
+                                    fmt::join(shown, ", "));
   }
   /// float32 [rows, width()]. Throws DataError if too large for a dense matrix.
   Tensor dense() const {
@@ -87,6 +124,11 @@ class TuColumns {
 
  private:
   static constexpr int64_t kMostDenseIds = 1024, kMostNames = 1 << 20;
+  static constexpr size_t kShown = 3;
+
+  static std::string numbered(std::string_view noun, int64_t k, int64_t count) {
+    return count == 1 ? std::string(noun) : fmt::format("{}_{}", noun, k + 1);
+  }
 
   SparseMatrix sparse(const Tensor& order) const {
     const int64_t a_row = values_width() + std::ssize(label_columns_);
@@ -106,8 +148,10 @@ class TuColumns {
         *column++ = static_cast<int32_t>(c);
         *entry = values_.data<float>()[row * values_width() + c];
       }
-      for (size_t l = 0; l < label_columns_.size(); ++l, ++entry)
-        *column++ = static_cast<int32_t>(column_of(row, l));
+      for (size_t l = 0; l < label_columns_.size(); ++l, ++entry) {
+        *column++ = static_cast<int32_t>(std::max(column_of(row, l), label_columns_[l]));
+        *entry = column_of(row, l) < 0 ? 0.0f : 1.0f;
+      }
     }
     return SparseMatrix(Relation::from_csr(std::move(csr)), std::move(entries));
   }
@@ -117,22 +161,26 @@ class TuColumns {
     for (int64_t k = 0; k < rows_; ++k, target += width_) {
       const int64_t row = order ? order.data<int32_t>()[k] : k;
       if (values_) std::copy_n(values_.data<float>() + row * values_width(), values_width(), target);
-      for (size_t l = 0; l < label_columns_.size(); ++l) target[column_of(row, l)] = 1.0f;
+      for (size_t l = 0; l < label_columns_.size(); ++l)
+        if (const int64_t column = column_of(row, l); column >= 0) target[column] = 1.0f;
     }
     return all;
   }
-  /// Column of the 1 of label column l of a row.
+  int64_t label_in(int64_t row, size_t l) const {
+    return labels_.data<int64_t>()[row * labels_.size(1) + static_cast<int64_t>(l)];
+  }
+  /// Column of the 1 of label column l of a row; -1: none.
   int64_t column_of(int64_t row, size_t l) const {
-    return label_columns_[l] +
-           (labels_.data<int64_t>()[row * labels_.size(1) + static_cast<int64_t>(l)] - least_[l]);
+    const int64_t label = label_in(row, l);
+    return label < least_[l] || label > most_[l] ? -1 : label_columns_[l] + (label - least_[l]);
   }
   int64_t values_width() const { return values_ ? values_.size(1) : 0; }
 
   int64_t rows_, width_ = 0;
   Tensor values_;                       // float32 [rows, *]
   Tensor labels_;                       // int64 [rows, L]
-  std::vector<int64_t> least_;          // minimum of each of its columns,
-  std::vector<int64_t> label_columns_;  // and the one-hot column of that minimum
+  std::vector<int64_t> least_, most_;   // range of each of its columns,
+  std::vector<int64_t> label_columns_;  // and the one-hot column of the least
   std::string path_;
 };
 
@@ -170,7 +218,8 @@ class TuReader {
     read_graphs();
     read_labels();
     read_edges();
-    const TuColumns columns = read_columns("node", nodes_, options_.node_attributes);
+    const TuColumns columns = read_columns("node", nodes_, options_.node_attributes,
+                                           options_.like ? &options_.like->nodes : nullptr);
     if (columns.width() > 0) {
       data_.x = columns.features(order_);
       data_.feature_names = columns.names();
@@ -284,7 +333,8 @@ class TuReader {
       src.mutable_data<int32_t>()[e] = place_of(source);
       dst.mutable_data<int32_t>()[e] = place_of(target);
     }
-    const TuColumns columns = read_columns("edge", edges, options_.edge_attributes);
+    const TuColumns columns = read_columns("edge", edges, options_.edge_attributes,
+                                           options_.like ? &options_.like->edges : nullptr);
     EdgeAttributes attributes;
     if (columns.width() > 0) {
       attributes.emplace("attr", columns.dense());
@@ -312,18 +362,34 @@ class TuReader {
 
   int32_t place_of(int32_t node) const { return place_ ? place_.data<int32_t>()[node] : node; }
 
-  /// Reads attributes, if requested, and labels of `what`: "node" or "edge".
-  TuColumns read_columns(const std::string& what, int64_t rows, bool wanted) {
+  /// Reads attributes, if requested, and labels of `what`: "node" or "edge"; or the columns `known`.
+  TuColumns read_columns(const std::string& what, int64_t rows, bool wanted, const Names* known) {
     TuColumns columns(rows);
+    if (known != nullptr && known->empty()) {
+      if (has(what + "_labels"))
+        notes_.push_back(fmt::format("{}: passed over, as {} has no such columns",
+                                     excerpt(path(what + "_labels")), excerpt(options_.like->path)));
+      return columns;
+    }
+    if (known != nullptr)
+      wanted = std::ranges::any_of(*known, [](const auto& name) { return name.starts_with("attribute"); });
     const std::string attributes = what + "_attributes", labels = what + "_labels";
     if (has(attributes) && wanted) {
       columns.add_values(read<float>(attributes, {}, rows, what + "s"));
-    } else if (has(attributes)) {
+    } else if (has(attributes) && known == nullptr) {
       log_info("{}: ignored without --{}-attributes", excerpt(path(attributes)), what);
     } else if (wanted) {
-      data_fail("{}: missing, required by --{}-attributes", excerpt(path(attributes)), what);
+      data_fail("{}: missing, required by {}", excerpt(path(attributes)),
+                known ? excerpt(options_.like->path) : fmt::format("--{}-attributes", what));
     }
-    if (has(labels)) columns.add_one_hot(read<int64_t>(labels, {}, rows, what + "s"), path(labels));
+    if (has(labels)) columns.add_one_hot(read<int64_t>(labels, {}, rows, what + "s"), path(labels), known);
+    if (known == nullptr) return columns;
+    if (const Names names = columns.names(); names != *known)
+      data_fail("{}: columns of {}s: {}; expected those of {}: {}", excerpt(prefix_), what,
+                names.empty() ? "none" : detail::listed(names, 5), excerpt(options_.like->path),
+                detail::listed(*known, 5));
+    notes_.push_back(fmt::format("{}: columns of {}s as in {}{}", excerpt(prefix_), what,
+                                 excerpt(options_.like->path), columns.unknown()));
     return columns;
   }
 

@@ -251,6 +251,17 @@ def test_tu():
     expect(run("predict other.h5 --checkpoint m.ckpt --out p.csv", status=1), "no column 'label=3', 'label=4', but 'label=10', 'label=11'")
     with h5py.File("other.h5") as f:
         assert "graphs/class_names" not in f  # numbers from 0 say as much
+    for like in ("m.ckpt", "OLD.h5"):
+        expect(run(f"convert tu OTHER other.h5 --like {like}"), f"OTHER/OTHER: columns of nodes as in {like}; 3 labels have no column (11)\n")
+        assert np.array(features("other.h5"))[:3].tolist() == [[k == one for k in range(7)] for one in (2, 6, -1)]
+        run("predict other.h5 --checkpoint m.ckpt --out p.csv")
+    refused("convert tu OTHER x.h5 --like OLD.h5 --node-attributes", status=2, says="--like: conflicts with --node-attributes")
+    write_tu("BONDS", [3, 9, 9], [0], edge_labels=[1, 2, 3] * 2)
+    run("convert tu BONDS bonds.h5")
+    write_tu("LATER", [3, 9, 9], [1], edge_labels=[2, 2, 4] * 2)
+    expect(run("convert tu LATER later.h5 --like bonds.h5"), "columns of edges as in bonds.h5; 2 labels have no column (4)\n")
+    assert sorted(features("later.h5", "edges/attr")) == [[0, 0, 0]] * 2 + [[0, 1, 0]] * 4
+    expect(run("convert tu LATER later.h5 --like OLD.h5"), "LATER_edge_labels.txt: passed over, as OLD.h5 has no such columns\n")
     write_tu("BOTH", [1, 2, 2], ["1"], A=["1, 2", "2, 1", "1, 2", "3, 3"], graph_attributes=["1.5"], node_attributes=["0, 1"] * 3,
              edge_labels=[0, 0, 1, 1])
     text = run("convert tu BOTH b.h5 --node-attributes")

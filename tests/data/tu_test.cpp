@@ -102,6 +102,34 @@ TEST_CASE("TU: nodes out of order are sorted by graph, stably, with their labels
         fingerprint(import(without(small_folder(), {"SMALL_node_attributes", "SMALL_edge_attributes"}))));
 }
 
+TEST_CASE("TU: columns of an earlier dataset, in which other labels are 0") {
+  const TuOptions attributed{.node_attributes = true, .edge_attributes = true};
+  const Dataset first = import(small_folder(), attributed);
+  const TuOptions later{.like = TuLike{"first.h5", first.feature_names, first.attr_names}};
+  CHECK(fingerprint(import(small_folder(), later)) == fingerprint(first));
+  const Dataset d = import(with(small_folder(), {{"SMALL_node_labels.txt", "4\n9\n2\n4\n-7\n"},
+                                                 {"SMALL_edge_labels.txt", "1\n1\n1\n1\n1\n1\n"}}),
+                           later);
+  CHECK(d.feature_names == first.feature_names);
+  CHECK(features(d) ==
+        F{0.5, 1, 0, 1, 0, 1.5, 2, 0, 0, 0, 2.5, 3, 0, 0, 0, 3.5, 4, 0, 1, 0, 4.5, 5, 0, 0, 0});
+  CHECK(attributes(d) == F{20, 0, 1, 0, 10, 0, 1, 0, 60, 0, 1, 0, 80, 0, 2, 0});
+  const Dataset many = import(with(small_folder(), {{"SMALL_node_labels.txt", "7\n1007\n5007\n7\n8\n"}}));
+  const Dataset few = import(with(small_folder(), {{"SMALL_node_labels.txt", "8\n1\n8\n5008\n9\n"}}),
+                             {.like = TuLike{"many.h5", many.feature_names, many.attr_names}});
+  REQUIRE(few.x.is_sparse());
+  CHECK(few.x.cols() == many.x.cols());
+  const F dense = features(few);
+  CHECK(dense[1] == 1);
+  CHECK(std::count(dense.begin(), dense.end(), 0.0f) == 5 * 5001 - 3);
+  CHECK(refused(without(small_folder(), {"SMALL_node_labels"}), later) ==
+        "SMALL: columns of nodes: attribute_1, attribute_2; expected those of first.h5: attribute_1, "
+        "attribute_2, "
+        "label=3, label=4, label=5");
+  CHECK(refused(without(small_folder(), {"SMALL_node_attributes"}), later) ==
+        "SMALL_node_attributes.txt: missing, required by first.h5");
+}
+
 TEST_CASE("TU: targets instead of classes") {
   const Dataset d = import(with(small_folder(), {{"SMALL_graph_attributes.txt", "0.5, 2\n-1e3, 4\n"}}));
   CHECK(d.task == Task::graph_regression);
