@@ -1,7 +1,7 @@
 """`predict --attention` and `--embeddings FILE.npy`, recomputed by loops over edges in numpy from the checkpoints' weights."""
 
 from plain_layers import attend, layer_of, weights_of, with_loops
-from programs import h5py, np, packed, parts_of, refused, rows, run, write_graph
+from programs import h5py, np, packed, parts_of, refused, rows, run, texts, write_graph
 
 NODES, EDGES, WIDTH = 60, 240, 5
 rng = np.random.default_rng(3)
@@ -49,7 +49,8 @@ for kind, program in (("gat", "train_gat --model gat"), ("gatv2", "train_gat --m
         run(f"predict {data} --checkpoint c.h5 --attention a.h5 --quiet")
         with h5py.File("a.h5") as f:
             assert f["edges/layer_1"].shape == (len(s), 3) and f.attrs["task"] == "attention"
-            assert [names[k] for k in f["edges/src"][...]] == [row["source"] for row in found]
+            for end, column in (("src", "source"), ("dst", "target")):
+                assert [texts(f, "nodes/name")[k] for k in f["edges/" + end][...]] == [row[column] for row in found]
             sums = np.zeros((NODES, 3))
             np.add.at(sums, f["edges/dst"][...], f["edges/layer_1"][...])
             np.testing.assert_allclose(sums[np.bincount(d, minlength=NODES) > 0], 1, atol=1e-5)
