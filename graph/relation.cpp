@@ -286,7 +286,8 @@ Relation Relation::from_transposed(Csr out_edges, std::optional<bool> symmetric)
 
 Relation Relation::rank_rows(const RankRows& rank) const {
   const Csr in_edges = rank.rows(csr()), out_edges = rank.rows(transposed());
-  RankEdges edges{Halo(rank.group, rank.cut, in_edges), Halo(rank.group, rank.cut, out_edges)};
+  RankEdges edges{Halo(rank.group, rank.cut, in_edges, rank.wire),
+                  Halo(rank.group, rank.cut, out_edges, rank.wire)};
   return {std::make_shared<const Impl>(std::move(edges)), false};
 }
 

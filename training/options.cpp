@@ -124,12 +124,14 @@ void ExecutionOptions::check_ranks(const Options& all) const {
     refuse(ranks != 0, "--ranks", "of which each process is one");
   } else {
     if (devices.empty() && ranks != 0) usage_fail("--ranks: requires --devices");
+    if (devices.empty() && wire != models::Precision::float32) usage_fail("--wire: requires --devices");
     if (devices.empty()) return;
     (void)rank_devices();
   }
   refuse(!devices.empty() && device != "cpu", "--device " + device, "expected one of them");
   const std::shared_ptr<LoaderChoice> loader = all.batches.chosen();
   refuse(loader && !loader->over_ranks(), "--loader " + all.batches.loader, "expected none or neighbor");
+  refuse(loader && wire != models::Precision::float32, "--wire", "as mini-batches fetch no rows of others");
   refuse(all.data.inductive, "--inductive", "whose edges are new in every epoch");
   refuse(!loader && all.batches.features == FeaturePlace::host, "--features host",
          "expected device or file, from which each rank reads its rows");
@@ -415,7 +417,12 @@ std::vector<Options::Group> Options::groups() {
          {"ranks", &compute.ranks, "N",
           "with --devices, number of parts: the same number gives the same bits on any devices "
           "(default: one for each)",
-          false, IntegerRange{0, RowCut::kParts}}});
+          false, IntegerRange{0, RowCut::kParts}},
+         {"wire", Choice(&compute.wire, {models::Precision::float32, models::Precision::bfloat16}), "TYPE",
+          "with several ranks, in which rows of other ranks' nodes are fetched: float32, or bfloat16, "
+          "rounded "
+          "to half the bytes",
+          false}});
   }
   return {{"Data", input},        {"Model", bind(family, model)},
           {"Training", training}, {"Mini-batches", mini_batches},

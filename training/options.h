@@ -72,6 +72,7 @@ struct ExecutionOptions {
   bool over_devices = false;   ///< whether the program offers `devices`
   std::string devices;  ///< of the ranks of a full-batch training: "all", "cuda:0,cuda:1"; empty: one rank
   int64_t ranks = 0;    ///< of `devices`; 0: one for each
+  models::Precision wire = models::Precision::float32;       ///< of float32 rows of other ranks' nodes
   models::Precision precision = models::Precision::float32;  ///< of storage and matrix products
   SparseKernels kernels = SparseKernels::automatic;          ///< of sparse products and attention
   std::string cuts;                                          ///< file of tensor-core cuts; empty: none

@@ -67,7 +67,9 @@ void require_same(const Group& group, std::string_view what, const std::string& 
 void train_rank(const Group& group, const Settings& settings, const LearningTask& task, const RowCut* cut,
                 const std::function<void(Run&)>& train) {
   const std::vector<Device> devices = gather_devices(group);
-  const RankPart part = cut != nullptr ? RankPart(task, {group, *cut}, devices) : RankPart(group, devices);
+  const DType wire = settings.compute.wire == models::Precision::bfloat16 ? DType::bf16 : DType::f32;
+  const RankPart part =
+      cut != nullptr ? RankPart(task, {group, *cut, wire}, devices) : RankPart(group, devices);
   if (cut != nullptr) log_parts(part);
   Run run(settings, task, &part);
   train(run);

@@ -11,8 +11,10 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -34,6 +36,7 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBeat{250};
 constexpr int64_t kPatience = 8;  // seconds without a sign of life
+constexpr std::chrono::seconds kStart{60};
 
 /// What MPI is asked, from the module in this program.
 const adjoint_mpi_calls& load() {
@@ -78,10 +81,32 @@ uint64_t kind_of(const Tensor& block) {
   return block ? hash(block.shape().str() + std::string(name_of(block.dtype()))) : 0;
 }
 
+/// Ends this process where MPI does not start: it waits for all others, one of which may have stopped.
+class StartLimit {
+ public:
+  StartLimit() : timer_([this](const std::stop_token& stop) { wait(stop); }) {}
+
+ private:
+  void wait(const std::stop_token& stop) {
+    std::mutex asleep;
+    std::condition_variable_any ended;
+    std::unique_lock lock(asleep);
+    if (ended.wait_for(lock, stop, kStart, [&] { return stop.stop_requested(); })) return;
+    log_line(LogLevel::error,
+             fmt::format("rank {}: MPI has not started for {} seconds, expected all {} processes "
+                         "to take part",
+                         launch().rank, kStart.count(), launch().ranks));
+    std::_Exit(1);
+  }
+
+  std::jthread timer_;
+};
+
 class MpiTransport : public Transport {
  public:
   MpiTransport() {
     int rank = 0, ranks = 0;
+    const StartLimit limit;
     check(module().start(&rank, &ranks), "MPI_Init_thread (with MPI_THREAD_MULTIPLE)");
     ADJ_CHECK(
         ranks == launch().ranks,

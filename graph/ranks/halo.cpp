@@ -45,7 +45,10 @@ Csr copies_of(int64_t rows, const std::vector<std::vector<int32_t>>& lists, Devi
 
 }  // namespace
 
-Halo::Halo(Group group, const RowCut& cut, const Csr& rows) : group_(std::move(group)) {
+Halo::Halo(Group group, const RowCut& cut, const Csr& rows, DType wire)
+    : group_(std::move(group)), wire_(wire) {
+  ADJ_CHECK(wire == DType::f32 || wire == DType::bf16, "Halo: {} on the wire, expected float32 or bfloat16",
+            name_of(wire));
   const auto [begin, end] = cut.rows_of(group_.rank(), group_.size());
   ADJ_CHECK(rows.rows == end - begin && rows.cols == cut.rows(),
             "Halo: {} rows of {} columns, expected {} of {}, as they are cut", rows.rows, rows.cols,
@@ -112,6 +115,22 @@ Halo::Halo(Group group, const RowCut& cut, const Csr& rows) : group_(std::move(g
   copies_ = copies_of(rows.rows, copies, device);
 }
 
+void Halo::exchange(std::span<Tensor> sends, std::span<Tensor> receives) const {
+  const auto local = static_cast<size_t>(group_.rank());
+  if (wire_for(sends[local]) == sends[local].dtype()) return group_.exchange(sends, receives);
+  receives[local].copy_(sends[local]);
+  std::vector<Tensor> rounded;
+  for (size_t p = 0; p < sends.size(); ++p) {
+    if (p == local) sends[p] = receives[p] = {};
+    if (sends[p]) sends[p] = sends[p].to(wire_);
+    rounded.push_back(receives[p] ? Tensor::empty(receives[p].shape(), wire_, receives[p].device())
+                                  : Tensor());
+  }
+  group_.exchange(sends, rounded);
+  for (size_t p = 0; p < sends.size(); ++p)
+    if (receives[p]) receives[p].copy_(rounded[p].to(DType::f32));
+}
+
 Tensor Halo::gather(const Tensor& x) const {
   ADJ_CHECK(x && x.dims() == 2 && x.size(0) == structure_.rows,
             "Halo: x is {}, expected the {} rows of rank {}", x.str(), structure_.rows, group_.rank());
@@ -127,7 +146,7 @@ Tensor Halo::gather(const Tensor& x) const {
     }
     if (begins_[p + 1] > begins_[p] || local) receives[p] = all.rows(begins_[p], begins_[p + 1]);
   }
-  group_.exchange(sends, receives);
+  exchange(sends, receives);
   return all;
 }
 
@@ -146,7 +165,7 @@ Tensor Halo::sum_back(const Tensor& dy) const {
     if (copies > 0 || local) receives[p] = all.rows(place, place + copies);
     place += copies;
   }
-  group_.exchange(sends, receives);
+  exchange(sends, receives);
   Tensor sums = Tensor::empty({structure_.rows, dy.size(1)}, dy.dtype(), dy.device());
   kernels::spmm({.a = {copies_, {}, {}}, .x = all, .y = sums});
   return sums;

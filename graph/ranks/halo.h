@@ -5,6 +5,7 @@
 #include <adjoint/kernels/types/csr.h>
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace adj {
@@ -15,8 +16,10 @@ namespace adj {
 class Halo {
  public:
   /// `rows` has this rank's rows of a structure over all columns, which are cut as `cut` says; on the group's
-  /// device. All ranks call it together. Throws Error if the sizes do not match.
-  Halo(Group group, const RowCut& cut, const Csr& rows);
+  /// device. All ranks call it together. `wire`: the dtype in which float32 rows travel, float32 or, with
+  /// half the bytes, bfloat16, to which they are rounded; a rank's own rows are not. Throws Error if the
+  /// sizes do not match.
+  Halo(Group group, const RowCut& cut, const Csr& rows, DType wire = DType::f32);
 
   /// The rank's rows with the columns that they name: column k is row k of gather().
   const Csr& structure() const { return structure_; }
@@ -41,6 +44,11 @@ class Halo {
   std::vector<int64_t> begins_;  // by rank: its first row in gather(), and their number
   Csr copies_;                   // row i: where row i of this rank and its copies come back, by rank
   int64_t received_ = 0, sent_ = 0;
+  DType wire_ = DType::f32;
+
+  DType wire_for(const Tensor& x) const { return x.dtype() == DType::f32 ? wire_ : x.dtype(); }
+  /// Exchanges blocks of x's dtype as the wire has them; that of this rank is copied.
+  void exchange(std::span<Tensor> sends, std::span<Tensor> receives) const;
 };
 
 }  // namespace adj

@@ -12,7 +12,8 @@ thread_local const RankRows* innermost = nullptr;
 RankScope::RankScope(RankRows rows) : rows_(std::move(rows)), outer_(innermost) {
   innermost = rows_.group.size() > 1 ? &rows_ : nullptr;
 }
-RankScope::RankScope(Group group) : RankScope(RankRows{std::move(group), RowCut({0, 0}), true}) {}
+RankScope::RankScope(Group group)
+    : RankScope(RankRows{.group = std::move(group), .cut = RowCut({0, 0}), .of_batches = true}) {}
 RankScope::~RankScope() { innermost = outer_; }
 const RankRows* RankScope::current() { return innermost; }
 void RankScope::refuse(const char* what) {

@@ -92,6 +92,19 @@ class Devices(unittest.TestCase):
         expect(read("file.html"), "the features are not in memory as numbers")
         refused(f"{line} --features host", says="expected device or file", status=2)
 
+    def test_rows_may_travel_as_bfloat16(self):
+        for program, options in PROGRAMS.items():
+            line = f"{program} {plain} {options} {STEPS} --devices cpu --ranks 3 --predict"
+            run(f"{line} exact.h5")
+            run(f"{line} rounded.h5 --wire bfloat16")
+            with self.subTest(program=program):
+                left, right = predictions("exact.h5"), predictions("rounded.h5")
+                self.assertTrue(any((left[name] != right[name]).any() for name in left))
+                for name in left:
+                    self.assertLess(np.abs(left[name] - right[name]).mean(), 0.02 * np.abs(left[name]).max() + 0.01)
+        refused(f"train_gcn {plain} --wire bfloat16", says="--wire: requires --devices", status=2)
+        refused(f"train_gcn {plain} --wire bfloat16 --devices cpu,cpu --loader neighbor", says="fetch no rows", status=2)
+
     def test_a_checkpoint_goes_on_with_any_number_of_ranks(self):
         line = f"train_gcn {plain} --epochs 9 {STEPS[11:]}"
         one = result_of(f"{line} --checkpoint one.ck")

@@ -43,8 +43,11 @@ NOT_RUN = {  # by a command's first word
     "scripts/install_deps.sh": "installs; .ci/run does the same in a virtual environment",
     "data/fetch.sh": "downloads; tests/data/fetch_test.py runs it",
     "venv/bin/pip": "builds; .ci/run does the same",
+    "srun": "needs Slurm",
     "tensorboard": "serves until it is stopped; tests/training/run_folder_test.py reads the files",
 }
+if not os.environ.get("ADJOINT_MPIRUN", "").startswith("/"):
+    NOT_RUN["mpirun"] = "is not installed"
 SHORTER = {
     r"(build/bin/train_\w+)(?!.*--epochs)": r"\1 --epochs 2",
     r"--nodes 1000000": "--nodes 1000",

@@ -134,6 +134,55 @@ TEST_CASE("products of cut rows have the bits of one rank, for any number of ran
   }
 }
 
+TEST_CASE("rows of others are rounded to bfloat16 on that wire, both ways, and a rank's own are not") {
+  const HostCsr whole = skewed_structure(500);
+  const RowCut cut(whole.csr.offsets);
+  for (const Device device : devices()) {
+    const Tensor x = random_tensor({500, 12}, DType::f32, device);
+    const Numbers rows = values(x), rounded = values(x.to(DType::bf16));
+    REQUIRE(rows != rounded);
+    std::vector<std::set<size_t>> fetched(3);  // by rank
+    for (size_t rank = 0; rank < 3; ++rank)
+      whole.each([&](size_t i, size_t j, size_t) {
+        const auto [begin, end] = cut.rows_of(static_cast<int64_t>(rank), 3);
+        const auto row = static_cast<int64_t>(i), column = static_cast<int64_t>(j);
+        if (row >= begin && row < end && (column < begin || column >= end)) fetched[rank].insert(j);
+      });
+    std::atomic<int> right = 0;
+    run_ranks(3, [&](const Group& group) {
+      const auto rank = uz(group.rank());
+      const auto [begin, end] = cut.rows_of(group.rank(), 3);
+      const Halo halo(group, cut, rows_between(whole, begin, end, device), DType::bf16);
+      std::set<size_t> names = fetched[rank];
+      for (int64_t i = begin; i < end; ++i) names.insert(uz(i));
+      Numbers wanted;
+      for (const size_t j : names) {
+        const Numbers& from = fetched[rank].contains(j) ? rounded : rows;
+        wanted.insert(wanted.end(), &from[j * 12], &from[j * 12] + 12);
+      }
+      const Tensor all = halo.gather(x.rows(begin, end).clone());
+      right += all.dtype() == DType::f32 && values(all) == wanted;
+      // Back come x[j] from this rank, and the same rounded from each that fetched j; in the order of ranks.
+      Numbers sums;
+      for (int64_t i = begin; i < end; ++i)
+        for (size_t c = 0; c < 12; ++c) {
+          float sum = 0;
+          for (size_t p = 0; p < 3; ++p)
+            if (p == rank || fetched[p].contains(uz(i)))
+              sum += static_cast<float>((p == rank ? rows : rounded)[uz(i) * 12 + c]);
+          sums.push_back(sum);
+        }
+      right += close(halo.sum_back(all), sums, 1e-6);
+    });
+    CHECK(right == 6);
+    CHECK(fetched[0].size() + fetched[1].size() + fetched[2].size() > 100);
+  }
+  run_ranks(2, [&](const Group& group) {
+    const auto [begin, end] = cut.rows_of(group.rank(), 2);
+    CHECK_ERROR_HAS(Halo(group, cut, rows_between(whole, begin, end, {}), DType::f64), "float32 or bfloat16");
+  });
+}
+
 TEST_CASE("a halo's sizes are checked on all ranks") {
   const HostCsr whole = skewed_structure(40);
   const RowCut cut(whole.csr.offsets);
