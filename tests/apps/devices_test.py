@@ -194,7 +194,7 @@ def is_running(pid):
         return False
 
 
-@unittest.skipUnless(os.environ.get("ADJOINT_MPIRUN", "").startswith("/"), "no MPI")
+@unittest.skipUnless(os.environ.get("CI") or os.environ.get("ADJOINT_MPIRUN", "").startswith("/"), "no MPI")
 class Processes(unittest.TestCase):
     def test_processes_have_the_bits_of_threads(self):
         batches = "--loader neighbor --batch-size 50 --fanouts 4,3 --dropout 0.3"
