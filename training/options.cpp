@@ -110,6 +110,10 @@ Device ExecutionOptions::process_device() const {
   return listed[place % listed.size()];
 }
 
+int64_t ExecutionOptions::host_devices() const {
+  return !devices.empty() ? std::ssize(listed_devices()) : device == "cuda" ? cuda_device_count() : 1;
+}
+
 void ExecutionOptions::check_ranks(const Options& all) const {
   const int64_t processes = launch().ranks;
   const auto refuse = [processes](bool conflict, std::string_view option, std::string_view reason) {

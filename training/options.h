@@ -93,6 +93,7 @@ struct ExecutionOptions {
   /// The device of this process, one of several that were started together (core/launch.h): `device`, where
   /// "cuda" is the GPU with its number on this host, or that of `devices`; likewise.
   Device process_device() const;
+  int64_t host_devices() const;  ///< those that processes of a host may have: as many as they had better be
 
  private:
   void check_ranks(const Options& all) const;

@@ -158,15 +158,25 @@ class Devices(unittest.TestCase):
         lines = run(f"partition {plain} --plan 3 --width 100").splitlines()
         expect(lines[0], f"{NODES} nodes, {EDGES} directed edges")
         self.assertEqual([line.split()[0] for line in lines[2:]], ["1", "2", "3"])
-        self.assertEqual(lines[2].split(), ["1", str(NODES), str(EDGES), "0.0%", "0", "0.0%", "0.0"])
+        kept = (NODES * 400 + EDGES * 8 + NODES * 16) / 1e6
+        self.assertEqual(lines[2].split(), ["1", str(NODES), str(EDGES), "0.0%", "0", "0.0%", "0.0", f"{kept:.1f}"])
         counts = np.bincount(dst, minlength=NODES)
         for line in lines[3:]:
-            ranks, nodes, edges, excess, halo, _, fetched = line.split()
+            ranks, nodes, edges, excess, halo, _, fetched, kept = line.split()
             self.assertGreaterEqual(int(nodes), NODES / int(ranks) - 8)
             self.assertAlmostEqual(float(excess[:-1]), 100 * (int(edges) * int(ranks) / EDGES - 1), delta=0.06)
             self.assertAlmostEqual(float(fetched), int(halo) * 400 / 1e6, delta=0.06)
+            self.assertAlmostEqual(float(kept), ((int(nodes) + int(halo)) * 400 + int(edges) * 8 + int(nodes) * 16) / 1e6, delta=0.06)
             self.assertLessEqual(int(halo), len(set(src)))
             self.assertLessEqual(int(edges), EDGES / int(ranks) + counts.max() + 8 * 16)
+        timed = run(f"partition {plain} --plan 2 --width 100 --link 0.5").splitlines()
+        one = float(timed[1].split("cpu: ")[1].split()[0])
+        for line in timed[3:]:
+            _, _, edges, _, halo, *_, total, fetch, gain = line.split()
+            self.assertAlmostEqual(float(total), one * int(edges) / EDGES, delta=1e-3)
+            self.assertAlmostEqual(float(fetch), int(halo) * 400 / 0.5e6, delta=1e-3)
+            self.assertAlmostEqual(float(gain[:-1]), one / (one * int(edges) / EDGES + float(fetch)), delta=0.05)
+        refused(f"partition {plain} out.h5 --parts 2 --link 3", says="--link: requires --plan", status=2)
         refused(f"partition {plain} out.h5 --plan 2", says="expected partition IN.h5 --plan N", status=2)
         refused(f"partition {plain} --plan 65", says="64", status=2)
 
@@ -236,6 +246,9 @@ class Processes(unittest.TestCase):
                 _, errors = launch((1, f"train_gcn {first}"), (1, f"train_gcn {second}"), status=1)
                 self.assertEqual(len(errors), 1, errors)
                 expect(errors[0], says)
+        few = subprocess.run([os.environ["ADJOINT_MPIRUN"], "-n", "2", BIN / "train_gcn", "plain.h5", "--epochs", "1", "--quiet",
+                              "--devices", "cpu,cpu,cpu"], capture_output=True, text=True, check=True, env=MPI_ENVIRONMENT).stderr
+        self.assertEqual(few.count("2 of this host's 3 devices are used"), 1, few)
         _, errors = launch((2, "train_link plain.h5"), status=1)
         expect(errors[0], "2 processes were started together, expected one")
         _, errors = launch((3, f"train_gcn {plain} --lr 1e30 --epochs 9 --quiet"), status=1)
