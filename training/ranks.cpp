@@ -92,6 +92,9 @@ void train_process(const Group& group, const Settings& settings,
                    const std::function<void(Run&)>& train) {
   require_same(group, "version", ADJOINT_VERSION);
   for (const auto& [name, value] : settings.identity) require_same(group, "--" + name, value);
+  if (const int64_t known = settings.compute.host_devices(); launch().local_ranks < known)
+    log_warning("{} of this host's {} devices are used: one by each process; expected as many processes",
+                launch().local_ranks, known);
   const bool batches = settings.batches.chosen() != nullptr;
   const Settings chosen = on_device(settings, batches ? group.device().str() : "cpu");
   const LearningTask task = make(chosen);
