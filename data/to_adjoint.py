@@ -172,6 +172,8 @@ def floats(value, place, rows, columns=None, missing=False):
                         f"-{2**24} to {2**24}")
     with np.errstate(over="ignore"):
         result = np.ascontiguousarray(value, np.float32)
+    if zeros := np.count_nonzero(result == 0) - np.count_nonzero(value == 0):
+        warnings.warn(f"{place}: {zeros} number{'s are' if zeros > 1 else ' is'} 0 as float32, which has none so small")
     bad = ~np.isfinite(result)
     if missing and value.dtype.kind == "f":
         bad &= ~np.isnan(value)

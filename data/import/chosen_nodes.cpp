@@ -83,8 +83,7 @@ EdgeIndex read_pairs(const std::string& path, const Dataset& data, const std::st
                         : "");
       pair[column == columns.target ? 1 : 0] = row;
     }
-    if (column != head.columns())
-      source.fail(line, "{} fields, expected {} as in the first line", column, head.columns());
+    if (column != head.columns()) source.fail(line, "{}", head.wrong_count(column));
     for (size_t end = 0; end < 2; ++end) ends[end].push_back(pair[end]);
   }
   if (ends[0].empty()) source.fail(0, "no pairs after the header, expected some");

@@ -10,10 +10,12 @@
 namespace adj {
 
 void ColumnContents::add_text(std::string_view field, int64_t line) {
-  if (texts_++ == 0) {
+  const bool records = wanted_ == ColumnType::set && !records_ && has_records(field);
+  if (texts_++ == 0 || records) {
     line_ = line;
     first_ = field;
   }
+  records_ = records_ || records;
   if (wanted_ == ColumnType::set) {
     add_items(field);
     return;
@@ -31,10 +33,11 @@ void ColumnContents::add_text(std::string_view field, int64_t line) {
   ambiguous_dates_ +=
       dates_ + ambiguous_dates_ + 1 == texts_ && (is_ambiguous_date(field) || has_word_behind_time(field));
   if (vectors_ + 1 == texts_)
-    if (const auto numbers = static_cast<int64_t>(vector_in(field, decimal_.value_or(Decimal::point)).size());
-        numbers > 0) {
-      width_ = vectors_ > 0 && width_ != numbers ? -1 : numbers;
+    if (const std::vector<float> numbers = vector_in(field, decimal_.value_or(Decimal::point));
+        !numbers.empty()) {
+      width_ = vectors_ > 0 && width_ != std::ssize(numbers) ? -1 : std::ssize(numbers);
       ++vectors_;
+      add_rounding(field, numbers, decimal_.value_or(Decimal::point), rounding_);
     }
   add_kind(field);
 }
@@ -44,7 +47,8 @@ std::string ColumnContents::losses() const {
   if (codes_ > 0)
     text =
         fmt::format("{} begin with a zero, as codes do (--types COLUMN=category or hash keeps it)", codes_);
-  if (rounding_.count() > 0) text += (text.empty() ? "" : "; ") + rounding_.text("number");
+  if (const std::string rounding = Rounding::total(rounding_).text("number"); !rounding.empty())
+    text += (text.empty() ? "" : "; ") + rounding;
   return text;
 }
 
@@ -62,10 +66,11 @@ void ColumnContents::add_items(std::string_view field) {
 }
 
 void ColumnContents::merge(const ColumnContents& later) {
-  if (texts_ == 0) {
+  if (texts_ == 0 || (later.records_ && !records_)) {
     line_ = later.line_;
     first_ = later.first_;
   }
+  records_ = records_ || later.records_;
   if (gaps_ == 0) gap_line_ = later.gap_line_;
   if (no_date_line_ == 0) {
     no_date_line_ = later.no_date_line_;
@@ -81,7 +86,8 @@ void ColumnContents::merge(const ColumnContents& later) {
   ambiguous_dates_ += later.ambiguous_dates_;
   gaps_ += later.gaps_;
   codes_ += later.codes_;
-  rounding_.merge(later.rounding_);
+  rounding_.resize(std::max(rounding_.size(), later.rounding_.size()));
+  for (size_t k = 0; k < later.rounding_.size(); ++k) rounding_[k].merge(later.rounding_[k]);
   thousands_.merge(later.thousands_);
   for (const std::string& kind : later.kinds_) add_kind(kind);
   items_.resize(std::max(items_.size(), later.items_.size()));
@@ -171,6 +177,7 @@ std::string ColumnContents::problem_of_categories() const {
 }
 
 std::string ColumnContents::choose_set(ColumnEncoder& encoder) const {
+  if (records_) return std::string(kItemsOfRecords);
   size_t k = 0;
   while (k + 1 < std::size(kSetSeparators) && !separates_[k]) ++k;
   encoder.separator = kSetSeparators[k] == Separator::blanks ? " " : kSetSeparators[k].text();

@@ -301,10 +301,8 @@ void finish_edge_labels(const std::string& path, const EdgeListOptions& options,
       if (label >= 0) label = classes.class_of[place[static_cast<size_t>(label)]];
     data.edge_y = Tensor::from(y);
     data.classes = std::ssize(classes.names);
-    notes.push_back(fmt::format(
-        "labels of edges are {}: {} classes{}{}",
-        classes.order == LabelClasses::Order::text ? "text, alphabetical" : "numbers, in ascending order",
-        data.classes, classes.hint("--edge-task edge_regression"), labels.note()));
+    notes.push_back(fmt::format("labels of edges are {}: {} classes{}{}", classes.order_text(), data.classes,
+                                classes.hint("--edge-task edge_regression"), labels.note()));
     if (classes.named) data.class_names = std::move(classes.names);
   }
   data.unlabelled = detail::count_unlabelled(data.edge_y);

@@ -29,7 +29,7 @@ void sort_entries(EdgeMatrix& matrix) {
   entries.resize(kept);
   if (const size_t zeros = std::erase_if(entries, [](const auto& entry) { return entry.value == 0.0f; });
       zeros > 0)
-    matrix.note += fmt::format("; {} stored zeros are no edges", zeros);
+    matrix.note += fmt::format("; {} stored entries are 0 and no edges", zeros);
 }
 
 /// Finds the entries of sorted matrices.
@@ -106,7 +106,9 @@ ImportedEdges edges_of(EdgeMatrix& matrix, const std::string& path, const EdgeLi
   const bool ones =
       std::ranges::all_of(matrix.entries, [](const auto& entry) { return entry.value == 1.0f; });
   const bool weighted = !ones && options.columns.weight != "none";
-  if (weighted) matrix.note += matrix.rounding.note("weight");
+  const bool vanished = matrix.rounding.zeros() > 0;
+  if (weighted || vanished)
+    matrix.note += matrix.rounding.note("weight") + (vanished ? ", and so no edges" : "");
   ImportedEdges edges(weighted, options.drop_self_loops);
   for (const auto& [row, col, value] : matrix.entries) edges.append(row, col, {.weight = value});
   return edges;

@@ -36,13 +36,18 @@ struct FieldGaps {
   }
 
   int64_t missing = 0, missing_line = 0, unknown = 0;
-  Thousands thousands;  // of numbers
+  Thousands thousands;             // of numbers
+  std::vector<Rounding> rounding;  // the same, by place in a field
   DateRange dates;
   std::array<int64_t, std::size(kSetSeparators)> separated{};  // fields of a set with each of them
   std::set<std::string, std::less<>> texts;                    // unknown ones, kShown at most
 
-  void add(FieldState state, const FieldEncoder& encoder, std::string_view field, int64_t line) {
+  void add(FieldState state, const FieldEncoder& encoder, std::string_view field, int64_t line,
+           const float* features) {
     const ColumnType type = encoder.encoder().type;
+    if (state == FieldState::encoded && (type == ColumnType::number || type == ColumnType::vector))
+      add_rounding(field, {features, static_cast<size_t>(encoder.encoder().width())}, encoder.decimal(),
+                   rounding);
     if (state == FieldState::encoded && type == ColumnType::number) thousands.add(field);
     if (state == FieldState::encoded && type == ColumnType::date) dates.add(field, line);
     for (size_t k = 0; type == ColumnType::set && k < separated.size(); ++k)
@@ -60,6 +65,8 @@ struct FieldGaps {
     missing += later.missing;
     unknown += later.unknown;
     thousands.merge(later.thousands);
+    rounding.resize(std::max(rounding.size(), later.rounding.size()));
+    for (size_t k = 0; k < later.rounding.size(); ++k) rounding[k].merge(later.rounding[k]);
     dates.merge(later.dates);
     for (size_t k = 0; k < separated.size(); ++k) separated[k] += later.separated[k];
     for (const std::string& text : later.texts) add_text(text);
@@ -80,7 +87,7 @@ std::string_view description(ColumnType type) {
                                          "a text",
                                          "a date as 2024-12-31",
                                          "numbers",
-                                         "a text"};
+                                         "items"};
   return kTexts[static_cast<size_t>(type)];
 }
 
@@ -306,7 +313,7 @@ class TableReader {
                              if (packed[slot] < 0) return;
                              const FieldState state = encoders[slot].encode(field, row + packed[slot]);
                              if (state == FieldState::wrong) fail_type(slot, field, line);
-                             part.gaps[slot].add(state, encoders[slot], field, line);
+                             part.gaps[slot].add(state, encoders[slot], field, line, row + packed[slot]);
                            });
           return part;
         },
@@ -336,6 +343,8 @@ class TableReader {
       if (encoder.type == ColumnType::date) table.note += contents_[c].dates().rounding(encoder.origin);
       if (encoder.has_zeros() && contents_[c].gaps() > 0)
         table.note += fmt::format(", {} without one", contents_[c].gaps());
+      if (encoder.type == ColumnType::vector)
+        if (const std::string losses = contents_[c].losses(); !losses.empty()) table.note += ", " + losses;
     } else {
       if (const std::string losses = contents_[c].losses(); !losses.empty())
         table.note += fmt::format("; {}: numbers, {}", excerpt(encoder.column), losses);
@@ -348,6 +357,8 @@ class TableReader {
     const ColumnEncoder& encoder = encoders_[c];
     const std::string column = excerpt(encoder.column);
     gaps.thousands.expect_decimal(source_, rows_.head(), called(c));
+    if (const Rounding rounding = Rounding::total(gaps.rounding); !rounding.empty())
+      table.note += fmt::format("; {}: numbers, {}", column, rounding.text("number"));
     table.note += gaps.thousands.note(rows_.head(), column + ": number");
     if (encoder.type == ColumnType::set) expect_separator(c, gaps, table);
     if (gaps.dates.mixes_zones())

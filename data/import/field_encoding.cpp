@@ -45,6 +45,17 @@ void hash_words(std::string_view field, int64_t columns, float* features) {
     for (int64_t k = 0; k < columns; ++k) features[k] = static_cast<float>(features[k] / std::sqrt(squares));
 }
 
+std::string_view without_brackets(std::string_view text) { return without_ends(text, {"[]", "()", "{}"}); }
+
+/// Behind the quote that closes the one at `begin`; npos: none does. Others have a backslash before them.
+size_t quote_end(std::string_view text, size_t begin) {
+  for (size_t k = begin + 1; k < text.size(); ++k) {
+    if (text[k] == text[begin]) return k + 1;
+    if (text[k] == '\\') ++k;
+  }
+  return std::string_view::npos;
+}
+
 FieldState write_number(std::optional<double> number, float* feature) {
   if (!number) return FieldState::wrong;
   *feature = static_cast<float>(*number);
@@ -60,7 +71,7 @@ std::optional<float> boolean_in(std::string_view text) {
 }
 
 std::vector<float> vector_in(std::string_view text, Decimal decimal) {
-  text = without_ends(text, {"[]", "()", "{}"});
+  text = without_brackets(text);
   const Separator separator = separator_of(text, decimal);
   std::vector<float> numbers;
   for (FieldCursor field(text, separator); field.next();) {
@@ -69,6 +80,51 @@ std::vector<float> vector_in(std::string_view text, Decimal decimal) {
     numbers.push_back(*number);
   }
   return numbers.size() > 1 ? numbers : std::vector<float>();
+}
+
+void add_rounding(std::string_view field, std::span<const float> numbers, Decimal decimal,
+                  std::vector<Rounding>& rounding) {
+  rounding.resize(std::max(rounding.size(), numbers.size()));
+  if (numbers.size() == 1) return rounding[0].add(field, numbers[0]);
+  field = without_brackets(field);
+  size_t place = 0;
+  for (FieldCursor one(field, separator_of(field, decimal)); one.next(); ++place)
+    rounding[place].add(one.field(), numbers[place]);
+}
+
+std::string_view list_in(std::string_view text) {
+  text = trimmed(text);
+  for (const std::string_view type : {"frozenset", "set"})
+    if (text.starts_with(type) && text.substr(type.size()).starts_with('(') && text.ends_with(')'))
+      text = without_ends(text.substr(type.size()), {"()"});
+  return without_brackets(text);
+}
+
+size_t item_end(std::string_view list, Separator separator) {
+  constexpr std::string_view kBetween = "|;,\t ";
+  bool begins = true;
+  for (size_t k = 0; k < list.size(); ++k) {
+    const char c = list[k];
+    if (begins && (c == '"' || c == '\''))
+      if (const size_t end = quote_end(list, k);
+          end == list.size() || (end < list.size() && kBetween.find(list[end]) != kBetween.npos)) {
+        if (end == list.size()) return end;
+        k = end;
+      }
+    const bool blank = list[k] == ' ' || list[k] == '\t';
+    if (separator == Separator::blanks ? blank : list.substr(k).starts_with(separator.text())) return k;
+    begins = kBetween.find(list[k]) != kBetween.npos;
+  }
+  return list.size();
+}
+
+bool has_records(std::string_view text) {
+  text = without_ends(text, {"[]", "()"});
+  if (!text.starts_with('{')) return false;
+  text = trimmed(text.substr(1));
+  const bool quoted = text.starts_with('"') || text.starts_with('\'');
+  const size_t end = quoted ? quote_end(text, 0) : text.find_first_not_of("0123456789");
+  return end > 0 && end < text.size() && trimmed(text.substr(end)).starts_with(':');
 }
 
 std::optional<double> days_in(std::string_view text) {
@@ -143,6 +199,7 @@ FieldState FieldEncoder::encode(std::string_view field, float* features) const {
 }
 
 FieldState FieldEncoder::encode_set(std::string_view field, float* features) const {
+  if (has_records(field)) return FieldState::wrong;
   FieldState state = FieldState::encoded;
   for_items(field, separator_, [&](std::string_view item) {
     const auto found = numbers_.find(item);

@@ -66,9 +66,14 @@ LabelClasses label_classes(const std::vector<const std::string*>& texts) {
   using enum LabelClasses::Order;
   LabelClasses result;
   result.order = all_of(texts, whole_in) ? integers : all_of(texts, exact_double_in) ? numbers : text;
+  if (result.order != text)
+    result.codes = std::ranges::count_if(texts, [](const std::string* one) { return is_code(*one); });
+  if (result.codes > 0) result.order = text;
   std::map<std::string, int32_t, LabelOrder> classes(
-      LabelOrder{result.order});  // "1" and "01" are equal numbers
-  for (const std::string* one : texts) classes.emplace(*one, 0);
+      LabelOrder{result.order});  // "1" and "1.0" are equal numbers
+  for (const std::string* one : texts)
+    if (const auto [known, added] = classes.emplace(*one, 0); !added && result.respelled++ == 0)
+      result.spelling = fmt::format("\"{}\" of \"{}\"", excerpt(*one), excerpt(known->first));
   result.named = result.order == text;
   for (int32_t next = 0; auto& [name, number] : classes) {
     number = next++;
@@ -81,11 +86,24 @@ LabelClasses label_classes(const std::vector<const std::string*>& texts) {
   return result;
 }
 
+std::string LabelClasses::order_text() const {
+  if (codes > 0)
+    return fmt::format("text, alphabetical, as {} begin{} with a zero, as codes do", codes,
+                       codes == 1 ? "s" : "");
+  return order == Order::text ? "text, alphabetical" : "numbers, in ascending order";
+}
+
 std::string LabelClasses::hint(std::string_view option) const {
   constexpr size_t kMany = 20;  // ages, years and counts have more values; 0 … C - 1 are classes
-  if (fractions) return fmt::format(", some with fractions ({} for targets)", option);
-  if (order == Order::text || !named || names.size() <= kMany) return "";
-  return fmt::format(", {} different ones ({} for targets)", names.size(), option);
+  std::string text;
+  if (!option.empty() && fractions)
+    text = fmt::format(", some with fractions ({} for targets)", option);
+  else if (!option.empty() && order != Order::text && named && names.size() > kMany)
+    text = fmt::format(", {} different ones ({} for targets)", names.size(), option);
+  if (respelled > 0)
+    text += fmt::format("; {} other spelling{} of a number, as {}: the same class", respelled,
+                        respelled == 1 ? "" : "s", spelling);
+  return text;
 }
 
 LabelTexts::LabelTexts(const std::optional<std::vector<std::string>>& missing,

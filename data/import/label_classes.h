@@ -13,13 +13,23 @@ namespace adj {
 struct LabelClasses {
   /// What the labels are compared as; integers may have any number of digits.
   enum class Order : uint8_t { integers, numbers, text };
-  Order order = Order::integers;   ///< numeric if all labels are numbers, else of their bytes
-  std::vector<std::string> names;  ///< in ascending order; of equal numbers ("1", "01") one
+  /// Numeric if all labels are numbers, none of which begins with a zero as codes do ("01"), else of their
+  /// bytes.
+  Order order = Order::integers;
+  std::vector<std::string> names;  ///< in ascending order; of equal numbers ("1", "1.0") one
   std::vector<int32_t> class_of;   ///< the class of each text
   bool named = false;              ///< whether the names say more than 0 … C - 1
   bool fractions = false;          ///< whether some are numbers with fractions
 
-  /// ", some with fractions (--task node_regression for targets)": where labels may be numbers to predict.
+  int64_t codes = 0;  ///< labels that begin with a zero, in an order that is of texts for these alone
+  /// Labels that are other spellings of a number, and the first of them: ""1.0" of "1"".
+  int64_t respelled = 0;
+  std::string spelling = {};
+
+  /// "text, alphabetical", "numbers, in ascending order".
+  std::string order_text() const;
+  /// ", some with fractions (--task node_regression for targets)": where labels may be numbers to predict, if
+  /// there is an `option` for these; and what was made one class.
   std::string hint(std::string_view option) const;
 };
 

@@ -67,8 +67,10 @@ class ListReader {
     if (const std::string node = header_node(); !node.empty())
       note += fmt::format("; a node is called \"{}\", too (--header no: line {} is an edge)", excerpt(node),
                           head_.format.header_line);
-    const std::string& id =
-        (head_.has_header() ? head_.second : head_.first)[static_cast<size_t>(columns_.source)];
+    const std::vector<std::string>& row = head_.has_header() ? head_.second : head_.first;
+    const std::string &source = row[static_cast<size_t>(columns_.source)],
+                      &target = row[static_cast<size_t>(columns_.target)];
+    const std::string& id = !is_code(source) && list_id(source, head_.decimal) ? target : source;
     if (ids_.kind() == NodeIds::Kind::names && !options_.ids && is_number(id))
       note += fmt::format(" (\"{}\" {})", excerpt(id),
                           is_code(id) ? "begins with a zero, as codes do; --ids integers takes numbers"
@@ -122,9 +124,11 @@ class ListReader {
         return name;
     return "";
   }
-  /// KONECT's first line, or Gephi's column.
+  /// KONECT's or SNAP's first line, or Gephi's column.
   bool says_undirected() const {
-    return lower(head_.first_comment).starts_with("% sym") || directions_.all_undirected();
+    const std::string comment = lower(head_.first_comment);
+    return comment.starts_with("% sym") || comment.starts_with("# undirected graph") ||
+           directions_.all_undirected();
   }
 
   [[noreturn]] void fail_directions() const {
@@ -229,7 +233,7 @@ class ListReader {
           });
       if (count != head_.columns())
         source_.fail(
-            line, "{} fields, expected {} as in the first line{}", count, head_.columns(),
+            line, "{}{}", head_.wrong_count(count),
             head_.has_header() ? "" : " (--layout neighbors: a node and its neighbours in each line)");
       if (!complete) continue;
       ++edges;

@@ -5,6 +5,7 @@
 #include <adjoint/data/import/records.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <span>
 
@@ -113,11 +114,22 @@ class NeighborReader {
     fail_row(line, list, "which may be a list of ids, expected one separator between all ids");
   }
 
+  /// Finds out which marks are in the node of every line, or behind it, and in no neighbour.
+  void find_mark(std::span<const std::string> row, bool quoted) {
+    for (size_t k = 0; k < std::size(kMarks); ++k) {
+      const auto has_mark = [&](const std::string& field) { return field.find(kMarks[k]) != field.npos; };
+      const bool alone = row.size() > 1 && row[1] == kMarks[k];
+      marks_[k] = marks_[k] && !colon_ && !quoted && has_mark(row[0]) != alone &&
+                  std::ranges::none_of(row.subspan(alone ? 2 : 1), has_mark);
+    }
+  }
+
   /// Refuses a line with more than ids. `row`: the node and its neighbours.
   void expect_ids(std::string_view text, std::span<const std::string> row) {
+    const bool quoted = text.find('"') != std::string_view::npos;
+    find_mark(row, quoted);
     if (options_.ids == NodeIds::Kind::names || row.size() < 2) return;
     const int64_t line = source_.line_number();
-    const bool quoted = text.find('"') != std::string_view::npos;
     if (row.back().ends_with('}') && row[1].starts_with('{') && !colon_ && !quoted)
       fail_row(line, text,
                "as networkx.write_multiline_adjlist writes, expected a node and its neighbours "
@@ -152,7 +164,14 @@ class NeighborReader {
         (integers_below_.value_or(false) || colons_below_.value_or(false) || first_is_alone(matrix)))
       fail_heading();
     if (list_line_ > 0 && !longer_) fail_list(list_line_, list_);
-    if (longer_ || options_.ids == NodeIds::Kind::names) return;
+    if (options_.ids == NodeIds::Kind::names) return;
+    for (size_t k = 0; k < std::size(kMarks) && first_number_ > 0; ++k)
+      if (marks_[k])
+        fail_row(first_number_, first_text_,
+                 "in which \"{0}\" may end the node, as in every line, expected a colon and a blank there "
+                 "(sed 's/ *{0} */: /' writes them)",
+                 kMarks[k]);
+    if (longer_) return;
     std::vector<bool> is_source(static_cast<size_t>(matrix.ids.size()));
     for (const auto& entry : matrix.entries) is_source[static_cast<size_t>(entry.row)] = true;
     if (const std::string list = listed_ids(matrix.ids, is_source, matrix.ids); !list.empty())
@@ -241,6 +260,8 @@ class NeighborReader {
   int64_t first_number_ = 0, list_line_ = 0;
   bool words_first_ = false, longer_ = false;
   std::optional<bool> integers_below_, colons_below_;
+  static constexpr std::string_view kMarks[] = {":", "->", "=", "|"};
+  std::array<bool, std::size(kMarks)> marks_{true, true, true, true};
 };
 
 }  // namespace

@@ -46,7 +46,7 @@ SkippedLines for_labels(NodeRows& rows, int64_t nodes, Use use) {
     }
     if (rows.by_row()) node = rows.node_of_row(row, line);
     if (column > std::max<int64_t>(rows.head().columns(), 1))  // the first may be an empty line
-      source.fail(line, "{} fields, expected {} as in the first line", column, rows.head().columns());
+      source.fail(line, "{}", rows.head().wrong_count(column));
     if (!label && !rows.by_row() && rows.head().format.separator != Separator::blanks)
       source.fail(line, "no label, expected one after the id");
     source.expect_utf8(line, label.value_or(""));
@@ -64,12 +64,19 @@ struct LabelField {
   std::string text;
 };
 
-/// What is between the labels of a field: the first of these that is in any; nothing: each field is one.
+/// What is between the labels of a field: the first of these that is in any outside of quotes; nothing: each
+/// field is one.
 std::optional<Separator> label_separator(const std::vector<LabelField>& fields) {
   for (const Separator& separator : {Separator("|"), Separator::semicolon, Separator::comma})
     for (const LabelField& field : fields)
-      if (separator.find_in(field.text) < field.text.size()) return separator;
+      if (const std::string_view list = list_in(field.text); item_end(list, separator) < list.size())
+        return separator;
   return {};
+}
+
+/// 0 or 1, false or true.
+std::optional<float> flag_in(std::string_view field) {
+  return field == "0" ? 0.0f : field == "1" ? 1.0f : boolean_in(field);
 }
 
 /// Says which texts mean no label.
@@ -81,10 +88,6 @@ LabelTexts label_texts(const NodeRows& rows, const NodeFiles& files) {
   return labels;
 }
 
-std::string order_of(const LabelClasses& classes) {
-  return classes.order == LabelClasses::Order::text ? "text, alphabetical" : "numbers, in ascending order";
-}
-
 }  // namespace
 
 std::string read_label_sets(NodeRows& rows, const NodeFiles& files, Dataset& data) {
@@ -94,8 +97,9 @@ std::string read_label_sets(NodeRows& rows, const NodeFiles& files, Dataset& dat
   bool binary = true;
   const SkippedLines skipped = for_labels(rows, nodes, [&](int32_t node, int64_t line, std::string field) {
     if (rows.by_row()) rows.mark(node, line);
-    binary = binary && (field == "0" || field == "1" || missing_test(files)(field)) &&
-             seen[static_cast<size_t>(node)]++ == 0;
+    if (has_records(field)) rows.source().fail(line, "\"{}\", {}", excerpt(field), kItemsOfRecords);
+    binary =
+        binary && (flag_in(field) || missing_test(files)(field)) && seen[static_cast<size_t>(node)]++ == 0;
     fields.push_back({node, line, std::move(field)});
   });
   LabelTexts labels = label_texts(rows, files);
@@ -120,16 +124,17 @@ std::string read_label_sets(NodeRows& rows, const NodeFiles& files, Dataset& dat
   for (const auto& [node, number] : pairs) std::fill_n(y + node * columns, columns, 0.0f);
   for (const auto& [node, number] : pairs)
     if (binary)
-      y[node] = *labels.texts()[static_cast<size_t>(number)] == "1" ? 1.0f : 0.0f;
+      y[node] = *flag_in(*labels.texts()[static_cast<size_t>(number)]);
     else
       y[node * columns + classes.class_of[static_cast<size_t>(number)]] = 1.0f;
   data.unlabelled = detail::count_unlabelled(data.y);
+  const std::string hint = classes.hint("");
   if (binary || !classes.named)
     data.class_names.clear();
   else
     data.class_names = std::move(classes.names);
   return fmt::format("{}; labels are {}{}{}", rows.note(skipped),
-                     binary ? "0 and 1" : fmt::format("{} kinds, {}", columns, order_of(classes)),
+                     binary ? "0 and 1" : fmt::format("{} kinds, {}{}", columns, classes.order_text(), hint),
                      separator ? fmt::format(", separated by {}", name_of(*separator)) : "", labels.note());
 }
 
@@ -153,7 +158,7 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
   data.classes = std::ssize(classes.names);
   const std::string hint = classes.hint("--task node_regression");
   if (classes.named) data.class_names = std::move(classes.names);
-  return fmt::format("{}; labels are {}{}{}{}", rows.note(skipped), order_of(classes), hint, labels.note(),
+  return fmt::format("{}; labels are {}{}{}{}", rows.note(skipped), classes.order_text(), hint, labels.note(),
                      doubtful_classes(data));
 }
 

@@ -146,7 +146,10 @@ void read_labels(const std::string& path, const Open& open, const NodeIds& ids, 
   data.task = files.task;
   NodeRows rows = open(path, by_row, classes && by_row && !in_table, in_table);
   const NodeColumns& columns = rows.columns();
-  if (columns.label >= 0 && (in_table || classes))
+  if (files.columns.label == "none" || (in_table && columns.label < 0))
+    rows.source().fail(0, "no column of labels{}, expected one (--label COLUMN), or no file of labels",
+                       files.columns.label.empty() ? "" : " by --label none");
+  if (columns.label >= 0 && (in_table || classes || !files.columns.label.empty()))
     rows.read_columns({columns.label});
   else {
     std::vector<int64_t> others = columns.features;
@@ -277,6 +280,9 @@ void add_listed_nodes(const NodeFiles& files, const TextFormat& text, NodeIds& i
     std::move(found.ids.begin(), found.ids.end(), std::back_inserter(unknown));
   });
   if (unknown.empty()) return;
+  const TableHead& head = rows.head();
+  if (std::ssize(unknown) == listed && head.has_header() && std::ssize(head.second) != head.columns())
+    source.fail(unknown[0].second, "{}", head.wrong_count(std::ssize(head.second)));
   if (std::ssize(unknown) == listed)
     source.fail(
         unknown[0].second,

@@ -1,4 +1,5 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/import/detail/field_encoding.h>
 #include <adjoint/data/import/detail/missing_fields.h>
 #include <adjoint/data/import/detail/node_rows.h>
 #include <adjoint/data/import/rounding.h>
@@ -154,17 +155,18 @@ NumberRows read_targets(NodeRows& rows, int64_t nodes, bool binary) {
     MissingFields missing;
   };
   const auto number = [&](std::string_view field, int64_t line, size_t slot, Block& part) {
-    const std::optional<float> value = rows.head().number_in(field);
-    if (value) part.rounding[slot].add(field, *value);
-    if (value) part.thousands[slot].add(field);
+    const std::optional<float> flag = binary ? boolean_in(field) : std::nullopt;
+    const std::optional<float> value = flag ? flag : rows.head().number_in(field);
+    if (value && !flag) part.rounding[slot].add(field, *value);
+    if (value && !flag) part.thousands[slot].add(field);
     if (value && (!binary || *value == 0.0f || *value == 1.0f)) return *value;
     if (is_missing(field)) {
       part.missing.add(line, rows.slots()[slot]);
       return kNaN;
     }
-    source.fail(line, "\"{}\" in {}, expected {}{}", excerpt(field),
-                column_text(rows.slots()[slot], rows.names()),
-                binary ? "0 or 1" : "a finite number within float32", rows.head().decimal_hint(field));
+    source.fail(
+        line, "\"{}\" in {}, expected {}{}", excerpt(field), column_text(rows.slots()[slot], rows.names()),
+        binary ? "0 or 1, false or true" : "a finite number within float32", rows.head().decimal_hint(field));
   };
   SkippedLines skipped;
   MissingFields missing;

@@ -359,7 +359,7 @@ Tensor NpzReader::tensor(std::string_view name, DType as, const std::vector<int6
       impl_->archive.fail_with(name, error.what());
     }
   });
-  if (const Rounding rounding = values.rounding(); rounding.count() > 0)
+  if (const Rounding rounding = values.rounding(); !rounding.empty())
     impl_->rounding[std::string(name)] = rounding;
   return result;
 }

@@ -14,8 +14,9 @@ void Rounding::add_text(std::string_view field, float number) {
   if (real) add_value(*real, number);
 }
 
-void Rounding::add_difference(long double difference, bool whole) {
-  if (difference != 0.0L) (whole ? whole_ : fractions_).merge({1, static_cast<double>(std::abs(difference))});
+void Rounding::add_difference(long double difference) {
+  const auto size = static_cast<double>(std::abs(difference));
+  if (difference != 0.0L) (size >= 1.0 ? units_ : fractions_).merge({1, size});
 }
 
 bool Rounding::spoils() const {
@@ -26,7 +27,8 @@ bool Rounding::spoils() const {
 }
 
 void Rounding::merge(const Rounding& others) {
-  whole_.merge(others.whole_);
+  units_.merge(others.units_);
+  zeros_ += others.zeros_;
   fractions_.merge(others.fractions_);
   least_ = std::min(least_, others.least_);
   greatest_ = std::max(greatest_, others.greatest_);
@@ -34,16 +36,25 @@ void Rounding::merge(const Rounding& others) {
 
 Rounding Rounding::total(const std::vector<Rounding>& columns) {
   Rounding all;
-  for (const Rounding& column : columns) all.whole_.merge({column.count(), column.most()});
+  for (const Rounding& column : columns) {
+    all.units_.merge({column.count(), column.most()});
+    all.zeros_ += column.zeros_;
+  }
   return all;
 }
 
 std::string Rounding::text(std::string_view noun) const {
-  if (count() == 0) return "";
-  return fmt::format("{} {}{} rounded to float32, by {:.15g} at most", count(), noun,
-                     count() == 1 ? " is" : "s are", most());
+  const auto counted = [&](int64_t number) {
+    return fmt::format("{} {}{}", number, noun, number == 1 ? " is" : "s are");
+  };
+  std::string text;
+  if (count() > 0) text = fmt::format("{} rounded to float32, by {:.15g} at most", counted(count()), most());
+  if (zeros_ > 0)
+    text +=
+        fmt::format("{}{} 0 as float32, which has none so small", text.empty() ? "" : "; ", counted(zeros_));
+  return text;
 }
 
-std::string Rounding::note(std::string_view noun) const { return count() == 0 ? "" : "; " + text(noun); }
+std::string Rounding::note(std::string_view noun) const { return empty() ? "" : "; " + text(noun); }
 
 }  // namespace adj

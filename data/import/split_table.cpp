@@ -174,8 +174,7 @@ class SplitColumn {
       if (column == id_) found.first = field.field();
       if (column == column_) found.second = field.field();
     }
-    if (column != head_.columns())
-      source_.fail(line, "{} fields, expected {} as in the first line", column, head_.columns());
+    if (column != head_.columns()) source_.fail(line, "{}", head_.wrong_count(column));
     return found;
   }
   /// Rows without ids go by the order of the dataset, which need not be that of the table of its nodes.

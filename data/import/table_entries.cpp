@@ -23,12 +23,19 @@ const std::string& single(const Values& values, const std::string& place) {
 template <class E>
 using Words = std::vector<std::pair<std::string, E>>;
 
+/// A truth as YAML writes it, in any case, as true or false; other texts unchanged.
+std::string truth_in(const std::string& text) {
+  const std::string word = lower(text);
+  if (word == "true" || word == "yes" || word == "on") return "true";
+  return word == "false" || word == "no" || word == "off" ? "false" : text;
+}
+
 template <class E>
 E choice(const Values& values, const Words<E>& known, const std::string& place) {
   const std::string& text = single(values, place);
   Values names;
   for (const auto& [name, value] : known) {
-    if (text == name) return value;
+    if (text == name || truth_in(text) == name) return value;
     names.push_back(name);
   }
   data_fail("{} {}: expected {}", place, excerpt(text), fmt::join(names, ", "));

@@ -109,6 +109,15 @@ std::string TableHead::beside_comments() const {
                      comments == 1 ? "" : "s");
 }
 
+std::string TableHead::wrong_count(int64_t count) const {
+  const bool names = count == columns() + 1 && std::ssize(second) == count && may_be_header();
+  return fmt::format("{} fields, expected {} as in the first line{}", count, columns(),
+                     names
+                         ? " (names of rows, as R and pandas write them, have no name there: write.table(…, "
+                           "row.names = FALSE), to_csv(index=False))"
+                         : "");
+}
+
 bool TableHead::may_be_header() const {
   return std::none_of(first.begin(), first.end(), [this](const std::string& field) {
     return is_number(field, decimal.value_or(Decimal::point));

@@ -67,6 +67,8 @@ struct TableHead {
   /// " (--decimal comma: numbers have a decimal comma)" if the field is a number with a decimal comma, and no
   /// choice was made; else empty.
   std::string_view decimal_hint(std::string_view field) const;
+  /// "4 fields, expected 3 as in the first line", of a row of `count`; with the reason if rows have names.
+  std::string wrong_count(int64_t count) const;
   /// False if one of the first row's fields is a number, so that it is not a header.
   bool may_be_header() const;
   /// True if a column has a number in the second row, and a word in the first.

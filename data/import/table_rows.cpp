@@ -82,8 +82,7 @@ RowFields TableRows::parse(const TextBlock& block, const std::vector<int64_t>& s
           }
           return column;
         });
-    if (count != columns())
-      source_.fail(line, "{} fields, expected {} as in the first line", count, columns());
+    if (count != columns()) source_.fail(line, "{}", head_.wrong_count(count));
   }
   rows.skipped = cursor.skipped();
   return rows;

@@ -1,5 +1,6 @@
 """What importers decide about ids, labels and columns of small tables: the graphs, and the notes that say so."""
 
+import json
 import os
 
 from programs import expect, h5py, np, packed, read, refused, run, texts, write
@@ -630,13 +631,20 @@ def test_rounding():
                             ("edges e.csv g.h5 --edge-label y --edge-task edge_regression", ("targets",)),
                             ("tables g.h5 --edges e.csv --weight w --attributes y", ("weights", "numbers"))):
             lines = run(f"convert {line}")
-            assert ("rounded" in lines) == bool(note), lines
+            assert ("rounded" in lines or "so small" in lines) == bool(note), lines
             expect(lines, *(note % noun for noun in nouns if note))
     noted(times, said)
-    noted([0.1, 0.2, 0.123456789, 1e9 / 7], "")  # of a wide range
+    noted([0.1, 0.2, 0.123456789, 1e6 / 7], "")  # of a wide range
+    noted([100000000.7, 100000003.2, 100000005.9, 2], "2 %s are rounded to float32, by 3.2")  # by 1 or more, as whole numbers
+    noted([1e-50, "-0.0", 3e-60, 0.5], "2 %s are 0 as float32, which has none so small")
+    noted([0, "0e9", "0.00000", 0.5], "")
     noted([1 / 3] * 4, "")
     noted([52.5200001, 52.5200002, 52.5200003, 52.5200009], "4 %s are rounded to float32, by ")  # degrees
-    noted([1700000001.5, 1e15 / 7, 5, 6.25], "")
+    noted([1700000001.5, 1e15 / 7, 5, 6.25], "2 %s are rounded to float32, by ")
+    write("n.csv", [["id", "v"]] + [[k, f"[{t}, {tiny}]"] for k, (t, tiny) in enumerate(zip(times, ("1e-50", "0.5", "0", "2")))])
+    lost = "4 numbers are rounded to float32, by 40.75 at most; 1 number is 0 as float32, which has none so small"
+    expect(run("convert edges e.csv v.h5 --features n.csv"), f"; v: 2 numbers in a field, {lost}")
+    expect(run("convert edges e.csv g.h5 --features n.csv --like v.h5"), f"; v: numbers, {lost}")
     for point in "", ".":  # also between thousands
         write("n.csv", "id;t\n" + "".join(f"{k};{v:_}\n".replace(".", ",").replace("_", point) for k, v in enumerate(times)))
         expect(run("convert tables g.h5 --edges e.csv --nodes n=n.csv --decimal n=comma"), "; t: numbers, " + said % "numbers")
@@ -645,13 +653,111 @@ def test_rounding():
     for order in "CF":
         np.savez("r.npz", edge_index=edges, x=np.asarray(columns, order=order), y=columns[:, 0])
         expect(run("convert npz r.npz r.h5"), "r.npz: x: 4 numbers are rounded", "r.npz: y: 4 numbers are rounded to float32, by 40.75 at most")
+    np.savez("r.npz", edge_index=edges, x=np.array([[1e-50], [2], [0], [-1e-60]]))
+    expect(run("convert npz r.npz r.h5"), "r.npz: x: 2 numbers are 0 as float32, which has none so small\n")
     np.savez("r.npz", edge_index=edges, x=1 + np.random.default_rng(0).random((4, 3)) * 1e-15)
     assert "rounded" not in run("convert npz r.npz r.h5")
+
+
+def test_chosen_labels():
+    """--label chooses of a file of labels whatever the task; none contradicts one."""
+    write("e.csv", "src,dst\na,b\nb,c\nc,a\n")
+    write("n.csv", "id,f\na,1\nb,2\nc,3\n")
+    write("y.csv", "id,price,size\na,1,0\nb,0,1\nc,,1\n")
+    for task in "node_regression", "node_multilabel":
+        for choice, names in (("--label size", ["size"]), ("--label 3", ["size"]), ("", ["price", "size"])):
+            run(f"convert edges e.csv g.h5 --features n.csv --labels y.csv {choice} --task {task}")
+            with h5py.File("g.h5") as f:
+                assert texts(f, "nodes/class_names") == names and f["nodes/y"].shape == (3, len(names))
+        for labels in "y.csv", "n.csv":
+            refused(f"convert edges e.csv g.h5 --features n.csv --labels {labels} --label none --task {task}",
+                    says=f"{labels}: no column of labels by --label none, expected one (--label COLUMN), or no file of labels\n")
+        refused(f"convert edges e.csv g.h5 --features n.csv --labels n.csv --task {task}", says="n.csv: no column of labels, expected one")
+    refused("convert edges e.csv g.h5 --labels y.csv --label none", says="by --label none")
+    for true, false in (("True", "False"), ("TRUE", "false"), ("1", "False")):  # as pandas writes them
+        write("m.csv", f"id,p,q\na,{true},0\nb,{false},1\nc,,{true}\n")
+        run("convert edges e.csv g.h5 --labels m.csv --task node_multilabel")
+        with h5py.File("g.h5") as f:
+            assert np.array_equal(f["nodes/y"][:], [[1, 0], [0, 1], [np.nan, 1]], equal_nan=True)
+        expect(run("convert edges e.csv g.h5 --labels m.csv --label p --task node_multilabel"), "1 labels, 1 without a label", "labels are 0 and 1")
+
+
+def test_label_codes():
+    """Labels that begin with a zero are texts, as ids are; other spellings of one number are one class, which is said."""
+    write("e.csv", "src,dst,k\na,b,011\nb,c,11\nc,d,02\nd,a,2\n")
+    codes = "text, alphabetical, as 2 begin with a zero, as codes do"
+    for values, names, note in ((["011", "11", "02", "11"], ["011", "02", "11"], codes), (["1.1", "1.10", "2", "1.1"], ["1.1", "2"], '; 1 other spelling of a number, as "1.10" of "1.1": the same class'),
+                                (["1E2", "100", "2E1", "20"], ["2E1", "1E2"], '; 2 other spellings of a number, as "100" of "1E2": the same class'),
+                                (["00", "01", "02", "01"], ["00", "01", "02"], "as 3 begin with a zero"), (["01", "x", "1", "x"], ["01", "1", "x"], "text, alphabetical"),
+                                (["0", "2", "1", "2"], None, "")):
+        write("n.csv", [["id", "label"]] + list(zip("abcd", values)))
+        write("l.csv", [["id", "g"], ["a", f"{values[0]}|{values[1]}"]] + list(zip("bcd", values[1:])))
+        for line in "edges e.csv g.h5 --features n.csv", "tables g.h5 --edges e.csv --nodes n.csv", "edges e.csv g.h5 --labels l.csv --task node_multilabel":
+            text = run(f"convert {line}")
+            assert note in text and ("as codes do" in text) == ("zero" in note), text
+            with h5py.File("g.h5") as f:
+                assert (texts(f, "nodes/class_names") if "nodes/class_names" in f else None) == names, line
+    for line in "edges e.csv g.h5 --edge-label k", "tables g.h5 --edges e.csv --label k":
+        expect(run(f"convert {line}"), "4 classes", codes)
+    write("n.csv", "id,label\na,9\nb,09\nc,9\nd,1\n")
+    expect(run("convert edges e.csv g.h5 --features n.csv --missing-labels 9"), "2 classes, 2 without a label", "as 1 begins with a zero, as codes do")
+
+
+def test_lists_with_quotes():
+    """Items of lists in quotes may contain separators; records are refused, not torn apart."""
+    write("e.csv", "src,dst\na,b\nb,c\nc,d\nd,a\n")
+    films = [["Crime", "Action, Adventure"], ["Crime"], ["Action, Adventure"], ["Rock 'n' Roll|Pop"]]
+    wanted = ["Action, Adventure", "Crime", "Rock 'n' Roll|Pop"]
+    bare = ["a, rock 'n' roll", "a", "'90s", "rock 'n' roll, '90s"]  # without quotes around items
+    for write_list, lists, names in ((str, films, wanted), (json.dumps, films, wanted), (lambda items: str(frozenset(items)), films, wanted), (lambda items: str(set(items)), films, wanted),
+                                     (lambda items: " ".join(map(repr, items)), films, wanted), (str, bare, ["'90s", "a", "rock 'n' roll"])):
+        write("n.csv", [["id", "g"]] + [[name, write_list(items)] for name, items in zip("abcd", lists)])
+        expect(run("convert edges e.csv g.h5 --features n.csv --types g=set"), "g: set")
+        with h5py.File("g.h5") as f:
+            assert texts(f, "nodes/x_names") == [f"g={name}" for name in names], texts(f, "nodes/x_names")
+            assert f["nodes/x"][:].sum() == (5 if lists is films else 6)
+        if " ".join(map(repr, films[0])) == write_list(films[0]):
+            continue  # blanks are in many a label
+        expect(run("convert edges e.csv l.h5 --labels n.csv --task node_multilabel"), f"labels are {len(names)} kinds, text, alphabetical, separated by a comma")
+        with h5py.File("l.h5") as f:
+            assert texts(f, "nodes/class_names") == names
+    for record in ({"id": 5, "name": "Crime"}, {5: "Crime"}):
+        for value, at in ((str([record]), 3), (json.dumps([record, record]), 3), (str(record), 2)):
+            write("n.csv", [["id", "g"]] + [[name, "[]" if at == 3 and name == "a" else value] for name in "abcd"])
+            says = "records, expected items (in pandas .map(lambda all: [one['name'] for one in ast.literal_eval(all)]) takes a member of each)"
+            if not value.startswith('[{"5"'):
+                refused("convert edges e.csv x.h5 --features n.csv --types g=set", says=[f"n.csv:{at}: ", says])
+            refused("convert edges e.csv x.h5 --labels n.csv --task node_multilabel", says=[f"n.csv:{at}: ", says])
+    refused("convert edges e.csv x.h5 --features n.csv --like g.h5", says="n.csv:2: ")
+
+
+def test_words():
+    """Directions of SNAP, truths of YAML, and errors that name what is wrong."""
+    write("s.txt", "# Undirected graph: ../../data/output/amazon.ungraph.txt\n# Nodes: 3 Edges: 2\n# FromNodeId\tToNodeId\n0\t1\n1\t2\n")
+    expect(run("convert edges s.txt g.h5"), "; the file calls its edges undirected (--undirected adds the reverses)")
+    write("s.txt", "# Directed graph (each unordered pair of nodes is saved once)\n0\t1\n1\t2\n")
+    assert "undirected (" not in run("convert edges s.txt g.h5")
+    write("e.csv", "src,dst\n5,18446744073709551615\n5,6\n")
+    expect(run("convert edges e.csv g.h5"), '; ids are names ("18446744073709551615" is not a 64-bit integer)')
+    names = "4 fields, expected 3 as in the first line (names of rows, as R and pandas write them, have no name there: write.table("
+    write("w.txt", '"from" "to" "w"\n"1" "a" "b" 0.5\n"2" "b" "c" 2\n')
+    refused("convert edges w.txt g.h5", says="w.txt:2: " + names)
+    refused("convert tables g.h5 --edges w.txt", says="w.txt:2: " + names)
+    write("w.txt", '"id" "x" "y"\n"1" 5 1 0.5\n"2" 6 2 2\n')
+    refused("convert edges e.csv g.h5 --features w.txt", says="w.txt:2: " + names)
+    write("e.csv", "src,dst\n5,6\n7,8\n")
+    for word, edges in (("true", 4), ("True", 4), ("yes", 4), ("on", 4), ("no", 2), ("FALSE", 2)):
+        write("t.yaml", f"edges: [{{file: e.csv, undirected: {word}, coalesce: {word}}}]\n")
+        run("convert tables t.yaml g.h5")
+        with h5py.File("g.h5") as f:
+            assert len(f["edges/src"]) == edges, word
+    write("t.yaml", "edges: [{file: e.csv, undirected: maybe}]\n")
+    refused("convert tables t.yaml g.h5", says="maybe: expected true, false")
 
 
 for test in (test_spellings, test_spellings_between_tables, test_first_column, test_copies_of_labels, test_triples,
              test_signs, test_several_labels, test_headers, test_tu, test_positions, test_thousands,
              test_other_spellings_by_hash, test_dates, test_zones, test_fillings_of_edges, test_nouns, test_sums_of_zero,
              test_matrix_with_commas, test_masks, test_missing_labels, test_lines_dropped, test_labels_beside, test_relations,
-             test_rounding):
+             test_rounding, test_chosen_labels, test_label_codes, test_lists_with_quotes, test_words):
     test()

@@ -165,7 +165,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "edges that are merged or dropped are counted, and 
   CHECK(says(import(text).notes, "…; 2" + last));
   CHECK(says(import(text, {.columns = {.weight = "none"}}).notes, "…; 2" + last));
   CHECK(says(import(text, {.layout = EdgeLayout::matrix, .drop_self_loops = true}).notes,
-             "…2 stored zeros are no edges…\nedges: 1 self-loop dropped, the first of '2'\n"));
+             "…2 stored entries are 0 and no edges…\nedges: 1 self-loop dropped, the first of '2'\n"));
   CHECK_FALSE(says(import("1,2,1\n", {.columns = {.weight = "3"}}).notes, "… 0…"));
 }
 
@@ -173,7 +173,8 @@ TEST_CASE_FIXTURE(EdgeFiles, "ids of data frames with gaps are integers") {
   CHECK(edges_of(import("1.0,2.0\n2.0,1\n3,1.0\n")) == Pairs{{"1", "2"}, {"2", "1"}, {"3", "1"}});
   EdgeListOptions o = with_features("id,x\n1,5\n2,6\n");
   CHECK(import("src,dst\n1.0,2.0\n2.0,1.0\n", o).x.rows() == 2);
-  CHECK(says(import("1e5,2\n2,1e5\n").notes, "…; ids are names (\"1e5\" is not a 64-bit integer)…"));
+  for (const char* text : {"1e5,2\n2,1e5\n", "2,1e5\n1e5,2\n"})
+    CHECK(says(import(text).notes, "…; ids are names (\"1e5\" is not a 64-bit integer)…"));
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "digits that begin with a zero are names") {

@@ -168,7 +168,8 @@ TEST_CASE("labels that are numbers are sorted as numbers, and values for no labe
   CHECK(says(twice.notes, "…; names not kept: class 1: \"red\", as class 0, expected distinct names\n…"));
   CHECK(floats.notes ==
         "edges: separated by a comma; ids are integers from 0 to 3\n"
-        "labels: separated by a comma; ids from column 1; labels are numbers, in ascending order\n");
+        "labels: separated by a comma; ids from column 1; labels are numbers, in ascending order; 1 other "
+        "spelling of a number, as \"2\" of \"2.0\": the same class\n");
   const FoundEdges none = files.import(ring, files.with_labels("id,label\n0,-1\n1,NA\n2,x\n3,None\n"));
   CHECK(classes(none) == I{-1, -1, 0, -1});
   CHECK(none.unlabelled == 3);

@@ -112,7 +112,7 @@ for a in (bits, weights, both, bits | bits.T):
     rows, cols = np.nonzero(bits)
     twice = scipy.sparse.coo_matrix((np.r_[np.ones(len(rows)), 2 * np.ones(3), 0.0], (np.r_[rows, rows[:3], 5], np.r_[cols, cols[:3], 5])), (N, N))
     scipy.sparse.save_npz("m.npz", twice)
-    expect(twice.toarray(), "m.npz", says=["3 equal entries added", "1 stored zeros are no edges"])
+    expect(twice.toarray(), "m.npz", says=["3 equal entries added", "1 stored entries are 0 and no edges"])
 
     # Matrix Market, as arrays and coordinates.
     for content in (a, scipy.sparse.coo_matrix(a)):
@@ -178,7 +178,7 @@ for kind, entries, wanted in (("real general", "3 3 4\n1 2 5\n2 3 0\n3 1 1\n3 1 
                               ("pattern symmetric", "3 3 3\n2 1\n1 2\n3 3\n", [[0, 2, 0], [2, 0, 0], [0, 0, 1]])):
     expect(np.array(wanted), write("m.mtx", f"%%MatrixMarket matrix coordinate {kind}\n{entries}"), says=["equal entries added"])
 expect(np.array([[0, 1], [0, 0]]), write("m.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 5\n2 1 0\n"), "--weight", "none",
-       weighted=False, says=["1 stored zeros are no edges"])
+       weighted=False, says=["1 stored entries are 0 and no edges"])
 
 # Refusals, and the hint where a matrix is taken for a list.
 for text, says in (("0,1\n1,x\n", 'm.csv:2: "x" in column 2, expected a finite number'), ("0,1\n1,\n", 'm.csv:2: "" in column 2'),
@@ -245,6 +245,20 @@ for kind in ("dense", "real"):
         assert note.count(loss) == 1 and note.count("rounded") == 1, (path, note)
         assert "rounded" not in matrix(path, "--weight", "none"), path
 assert run("w.mtx", "o.h5").count(loss) == 1 and "rounded" not in run("w.mtx", "o.h5", "--weight", "none")
+# Entries that become 0 are no edges of a matrix, which is said.
+tiny = np.array([[0, 1e-50, 0.5], [0.5, 0, 2e-50], [-1e-60, 0, 0]])
+np.save("w.npy", tiny)
+scipy.sparse.save_npz("s.npz", scipy.sparse.csr_matrix(tiny))
+scipy.io.savemat("w.mat", {"A": tiny})
+scipy.io.mmwrite("w.mtx", scipy.sparse.coo_matrix(tiny))
+scipy.io.mmwrite("a.mtx", tiny)
+pathlib.Path("w.csv").write_text("\n".join(",".join(map(repr, row)) for row in tiny.tolist()) + "\n")
+zeros = "; 3 weights are 0 as float32, which has none so small"
+for path in ("w.npy", "s.npz", "w.mat", "w.mtx", "a.mtx", "w.csv"):
+    for more in ((), ("--weight", "none")):
+        note = matrix(path, *more)
+        assert f"{zeros}, and so no edges\n" in note and "2 directed edges" in note and "stored zeros" not in note, (path, note)
+assert f"{zeros}; 3 of 5 entries are 0 and still edges" in run("w.mtx", "o.h5")
 for _ in range(300):  # damaged files are refused, or are other matrices
     path = ("m.npy", "m.npz", "m.mat", "m.mtx")[_ % 4]
     {"m.npy": lambda: np.save("m.npy", bits), "m.npz": lambda: scipy.sparse.save_npz("m.npz", scipy.sparse.csr_matrix(weights)),
@@ -307,6 +321,16 @@ for text, names in (("[a] {b}\n", "[a] {b}"), ('a,"b,c"\n', "a b,c"), ("x:1 y:2\
     neighbors(write("g.txt", text), "--ids", "names")
     assert list(read_dataset("o.h5")["node_names"]) == names.split(), text
 for text in ("x:1 y:2 z:3\n", "Doe (x),Roe (y),Poe\n", '"(a)" b\n', "a,b\nb,c,d\nd,e;f\n"):  # names with such characters
+    neighbors(write("g.txt", text))
+# A mark that may end the node, as it is in every line and in no neighbour.
+for text, mark in (("ann:bob,cid\nbob:ann,cid\ncid:ann,bob\neve:bob\n", ":"), ("ann:bob cid\nbob:ann\n", ":"), ("ann -> bob, cid\nbob -> ann\n", "->"),
+                   ("ann -> bob cid\nbob -> ann\n", "->"), ("1|2,3\n2|1\n", "|"), ("ann=bob cid\nbob=ann\n", "=")):
+    says = f'"{text.splitlines()[0]}", in which "{mark}" may end the node, as in every line, expected a colon and a blank there'
+    refused(write("g.txt", text), "--layout", "neighbors", says=says)
+    neighbors("g.txt", "--ids", "names")
+    neighbors(write("g.txt", text.replace(" " + mark, mark).replace(mark, ": ")))
+    assert len(pairs()) in (3, 7) and all(mark not in end for pair in pairs() for end in pair)
+for text in ("u:a u:b\nu:b u:c\n", "ann:bob,cid\ncid,dan\n", "10:30,a:b\n7:00,c:d\n"):
     neighbors(write("g.txt", text))
 refused(write("g.txt", "a: b c\nb: a c\n"), says="--layout neighbors")
 refused(write("g.txt", "a b c\nb c\n"), says="--layout neighbors")

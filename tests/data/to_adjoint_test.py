@@ -75,6 +75,11 @@ class Arrays(Case):
                 warnings.simplefilter("error")
                 to_adjoint(arrays(y=y, **more), self.out)
 
+    def test_numbers_that_become_0_are_said(self):
+        for x, many in (([[1e-50], [-1e-60], [0], [1]], "2 numbers are"), ([[1e-50], [0], [0], [1e-44]], "1 number is")):
+            with self.assertWarnsRegex(UserWarning, f"nodes/x: {many} 0 as float32, which has none so small"):
+                to_adjoint(arrays(x=np.array(x)), self.out)
+
     def test_labels_that_are_missing_in_some_columns(self):
         nan = float("nan")
         to_adjoint(arrays(y=np.array([[nan, 1], [0, nan], [1, 1], [nan, nan]]), task="node_multilabel",

@@ -28,7 +28,7 @@ class ColumnContents {
   void add_text(std::string_view field, int64_t line);
   void add_number(std::string_view field, float number) {
     codes_ += field[0] == '0' && is_code(field);
-    rounding_.add(field, number);
+    rounding_[0].add(field, number);
     thousands_.add(field);
   }
   void add_gap(int64_t line) {
@@ -84,8 +84,9 @@ class ColumnContents {
   std::optional<ColumnType> wanted_;
   std::optional<Decimal> decimal_;
   int64_t texts_ = 0, booleans_ = 0, vectors_ = 0, dates_ = 0, ambiguous_dates_ = 0, gaps_ = 0;
-  int64_t codes_ = 0;  // of numbers
-  Rounding rounding_;
+  int64_t codes_ = 0;                                          // of numbers
+  bool records_ = false;                                       // a set has some, the first in line_
+  std::vector<Rounding> rounding_ = std::vector<Rounding>(1);  // of numbers, by place in a field
   Thousands thousands_;
   int64_t commas_ = 0;               // texts that may be numbers with a decimal comma
   int64_t line_ = 0, gap_line_ = 0;  // of the first of them

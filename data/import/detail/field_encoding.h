@@ -2,9 +2,11 @@
 
 #include <adjoint/data/feature_encoder.h>
 #include <adjoint/data/import/fields.h>
+#include <adjoint/data/import/rounding.h>
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -15,6 +17,9 @@ namespace adj {
 std::optional<float> boolean_in(std::string_view text);
 /// The numbers of a field such as "0.1, 0.2" or "[1 2 3]", two at least; empty if it is something else.
 std::vector<float> vector_in(std::string_view text, Decimal decimal = Decimal::point);
+/// Adds the `numbers` of a field, one or those of a vector, to `rounding`, by their place in it.
+void add_rounding(std::string_view field, std::span<const float> numbers, Decimal decimal,
+                  std::vector<Rounding>& rounding);
 /// Separators of sets, the first that is in any field of a column being its own.
 inline constexpr Separator kSetSeparators[] = {Separator("|"), Separator::semicolon, Separator::comma,
                                                Separator::tab, Separator::blanks};
@@ -22,10 +27,21 @@ inline constexpr Separator kSetSeparators[] = {Separator("|"), Separator::semico
 inline Separator set_separator(const ColumnEncoder& encoder) {
   return Separator(encoder.separator == " " ? "" : encoder.separator);
 }
-/// Calls use(item) for the items of a set, in any brackets, each in quotes or not: "3,17", "['a', 'b']".
-/// Empty ones are passed over.
+/// The items of a set without what is around them all: brackets, as in "['a', 'b']", or Python's frozenset().
+std::string_view list_in(std::string_view text);
+/// Where the first item of a list ends: before a separator outside of quotes, or at the end. A quote begins
+/// an item, and is closed before a separator of any kind, or a blank.
+size_t item_end(std::string_view list, Separator separator);
+/// Calls use(item) for the items of a set, each in quotes or not: "3,17", "['a', 'b, c']". Empty ones are
+/// passed over.
 template <class Use>
 void for_items(std::string_view text, Separator separator, Use use);
+/// Whether it is a record or a list of them, as Python and JSON write them: "[{'id': 5, 'name': 'Crime'}]".
+bool has_records(std::string_view text);
+/// What is said of one.
+inline constexpr std::string_view kItemsOfRecords =
+    "records, expected items (in pandas .map(lambda all: [one['name'] for one in ast.literal_eval(all)]) "
+    "takes a member of each)";
 /// Days since 1970-01-01 UTC of an ISO 8601 date or time: "2024-03-01", "2024-03-01 12:30", "…T12:30:05.5Z",
 /// "…+02:00"; also with slashes.
 std::optional<double> days_in(std::string_view text);
@@ -42,6 +58,7 @@ class FieldEncoder {
   /// `encoder` must outlive this.
   explicit FieldEncoder(const ColumnEncoder& encoder, Decimal decimal = Decimal::point);
   const ColumnEncoder& encoder() const { return encoder_; }
+  Decimal decimal() const { return decimal_; }
   /// Writes encoder().width() numbers if the field is encoded; zeros for a missing or unknown one if the
   /// encoder has_zeros(), else nothing.
   /// The known items of a set are encoded, too, if others are unknown.
@@ -71,8 +88,13 @@ inline std::string_view without_ends(std::string_view text, std::initializer_lis
 
 template <class Use>
 void for_items(std::string_view text, Separator separator, Use use) {
-  for (FieldCursor field(without_ends(text, {"[]", "()", "{}"}), separator); field.next();)
-    if (const std::string_view item = without_ends(field.field(), {"\"\"", "''"}); !item.empty()) use(item);
+  const size_t width = std::max<size_t>(separator.text().size(), 1);
+  for (text = list_in(text); !text.empty();) {
+    const size_t end = item_end(text, separator);
+    if (const std::string_view item = without_ends(text.substr(0, end), {"\"\"", "''"}); !item.empty())
+      use(item);
+    text = trimmed(text.substr(std::min(end + width, text.size())));
+  }
 }
 
 }  // namespace adj

@@ -102,8 +102,7 @@ void NodeRows::read_block(const TextBlock& block, int64_t width, RowBlock& part,
           }
           return column;
         });
-    if (count != head_.columns())
-      source_.fail(line, "{} fields, expected {} as in the first line", count, head_.columns());
+    if (count != head_.columns()) source_.fail(line, "{}", head_.wrong_count(count));
     part.lines.push_back(line);
   }
   part.skipped = cursor.skipped();
