@@ -105,7 +105,8 @@ Generator& generator_for(Purpose purpose) { return current_generators()[static_c
 
 Generators copy_generators() { return current_generators(); }
 
-GeneratorScope::GeneratorScope(Generators& own) : outer_(std::exchange(thread_generators, &own)) {}
+GeneratorScope::GeneratorScope(Generators& generators)
+    : outer_(std::exchange(thread_generators, &generators)) {}
 GeneratorScope::~GeneratorScope() { thread_generators = outer_; }
 
 void manual_seed(uint64_t seed) {

@@ -141,7 +141,7 @@ Generators copy_generators();
 class GeneratorScope {
  public:
   /// `own` outlives the scope.
-  explicit GeneratorScope(Generators& own);
+  explicit GeneratorScope(Generators& generators);
   ~GeneratorScope();
   GeneratorScope(const GeneratorScope&) = delete;
   GeneratorScope& operator=(const GeneratorScope&) = delete;

@@ -1,4 +1,4 @@
-#include <adjoint/core/mpi/module.h>
+#include <adjoint/core/detail/mpi_module.h>
 
 #include <mpi.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 #include <adjoint/core/detail/descriptor.h>
 #include <adjoint/core/detail/exchange_check.h>
+#include <adjoint/core/detail/mpi_module.h>
 #include <adjoint/core/detail/mpi_transport.h>
 #include <adjoint/core/launch.h>
 #include <adjoint/core/log.h>
-#include <adjoint/core/mpi/module.h>
 #include <adjoint/core/shared_library.h>
 #include <adjoint/core/text.h>
 
@@ -132,21 +132,21 @@ class MpiTransport : public Transport {
   void exchange(std::string_view call, std::span<const Tensor> sends, std::span<Tensor> receives) override {
     agree(call, sends, receives);
     std::vector<Tensor> outgoing, incoming;  // on the host
-    std::vector<adjoint_mpi_block> from, to;
+    std::vector<adjoint_mpi_block> sent, received;
     for (size_t p = 0; p < sends.size(); ++p) {
       const bool local = std::cmp_equal(p, rank_);
       outgoing.push_back(sends[p] && !local ? sends[p].to(Device::cpu()) : Tensor());
       incoming.push_back(receives[p] && receives[p].device().is_cuda() && !local
                              ? Tensor::empty(receives[p].shape(), receives[p].dtype())
                              : receives[p]);
-      from.push_back(outgoing[p] ? adjoint_mpi_block{const_cast<void*>(outgoing[p].raw_data()),
+      sent.push_back(outgoing[p] ? adjoint_mpi_block{const_cast<void*>(outgoing[p].raw_data()),
                                                      static_cast<size_t>(outgoing[p].bytes())}
                                  : adjoint_mpi_block{});
-      to.push_back(incoming[p] && !local ? adjoint_mpi_block{incoming[p].raw_mutable_data(),
-                                                             static_cast<size_t>(incoming[p].bytes())}
-                                         : adjoint_mpi_block{});
+      received.push_back(incoming[p] && !local ? adjoint_mpi_block{incoming[p].raw_mutable_data(),
+                                                                   static_cast<size_t>(incoming[p].bytes())}
+                                               : adjoint_mpi_block{});
     }
-    check(module().exchange(from.data(), to.data()), "MPI_Isend and MPI_Irecv");
+    check(module().exchange(sent.data(), received.data()), "MPI_Isend and MPI_Irecv");
     for (size_t p = 0; p < receives.size(); ++p) {
       if (!receives[p]) continue;
       if (std::cmp_equal(p, rank_))

@@ -49,8 +49,8 @@ class Rounding {
  private:
   struct Differences {
     int64_t count = 0;
-    double most = 0.0;
-    void merge(const Differences& others) {
+    double most = 0.0;                       ///< the largest
+    void merge(const Differences& others) {  ///< adds the others
       count += others.count;
       most = std::max(most, others.most);
     }

@@ -285,13 +285,13 @@ def test_positions():
     run("convert edges ring.csv bare.h5 --features x.csv --labels y.csv --split 60,20,20")
     for name in ("named", "bare"):
         run(f"train_sage {name}.h5 --epochs 1 --quiet --checkpoint {name}.ckpt")
-    said = "features: matched by position, as "
+    message = "features: matched by position, as "
     for data, model, note in (("named", "named", None), ("bare", "named", "bare.h5 has no names of columns"),
                               ("named", "bare", "train_sage, epoch 1 has no names of columns"),
                               ("bare", "bare", None)):
         text = run(f"predict {data}.h5 --checkpoint {model}.ckpt --out p.csv")
-        assert (said in text) == bool(note), text
-        expect(text, said + note if note else "")
+        assert (message in text) == bool(note), text
+        expect(text, message + note if note else "")
 
 
 def features(path, place="nodes/x"):
@@ -603,13 +603,13 @@ def test_relations():
     """Words between the ids of triples without a header are said to be relations; weights and second ids are not."""
     hint = "column 2 looks like a relation, with 2 different texts ("
 
-    def both(rows, said):
+    def both(rows, hinted):
         write("t.txt", rows)
         for line, choice in (("edges t.txt g.h5", "--source 1 --target 3: its ends; convert tables --source 1 --target 3 --relation 2 keeps it)"),
                              ("tables g.h5 --edges t.txt --header no", "source 1, target 3, relation 2: it is one)")):
             text = run(f"convert {line}")
-            assert (hint in text) == said, text
-            expect(text, hint + choice if said else "")
+            assert (hint in text) == hinted, text
+            expect(text, hint + choice if hinted else "")
     both("00260881\t_hypernym\t00260622\n01332730\t_hypernym\t03122748\n00260622\t_part\t01332730\n03122748\t_part\t00260881\n", True)
     write("t.txt", "1 likes 5\n2 likes 1\n5 hates 2\n5 hates 1\n")
     expect(run("convert edges t.txt g.h5"), hint)
@@ -622,7 +622,7 @@ def test_relations():
 def test_rounding():
     """Numbers that float32 takes as others are counted: whole ones, and fractions that lose much of their column's range."""
     times = [1700000001.5, 1700000020.25, 1700000040.75, 1700000900.5]
-    said = "4 %s are rounded to float32, by 40.75 at most"
+    message = "4 %s are rounded to float32, by 40.75 at most"
 
     def noted(values, note):
         write("n.csv", [["id", "t", "label"]] + [[k, v, v] for k, v in enumerate(values)])
@@ -633,7 +633,7 @@ def test_rounding():
             lines = run(f"convert {line}")
             assert ("rounded" in lines or "so small" in lines) == bool(note), lines
             expect(lines, *(note % noun for noun in nouns if note))
-    noted(times, said)
+    noted(times, message)
     noted([0.1, 0.2, 0.123456789, 1e6 / 7], "")  # of a wide range
     noted([100000000.7, 100000003.2, 100000005.9, 2], "2 %s are rounded to float32, by 3.2")  # by 1 or more, as whole numbers
     noted([1e-50, "-0.0", 3e-60, 0.5], "2 %s are 0 as float32, which has none so small")
@@ -647,7 +647,7 @@ def test_rounding():
     expect(run("convert edges e.csv g.h5 --features n.csv --like v.h5"), f"; v: numbers, {lost}")
     for point in "", ".":  # also between thousands
         write("n.csv", "id;t\n" + "".join(f"{k};{v:_}\n".replace(".", ",").replace("_", point) for k, v in enumerate(times)))
-        expect(run("convert tables g.h5 --edges e.csv --nodes n=n.csv --decimal n=comma"), "; t: numbers, " + said % "numbers")
+        expect(run("convert tables g.h5 --edges e.csv --nodes n=n.csv --decimal n=comma"), "; t: numbers, " + message % "numbers")
     edges = np.array([[0, 1, 2, 3], [1, 2, 3, 0]])
     columns = np.array([times, [2**40, 0.5, 0.25, 7.1]]).T  # each by its own range
     for order in "CF":

@@ -157,8 +157,8 @@ TEST_CASE("rows of others are rounded to bfloat16 on that wire, both ways, and a
       for (int64_t i = begin; i < end; ++i) names.insert(uz(i));
       Numbers wanted;
       for (const size_t j : names) {
-        const Numbers& from = fetched[rank].contains(j) ? rounded : rows;
-        wanted.insert(wanted.end(), &from[j * 12], &from[j * 12] + 12);
+        const Numbers& source = fetched[rank].contains(j) ? rounded : rows;
+        wanted.insert(wanted.end(), &source[j * 12], &source[j * 12] + 12);
       }
       const Tensor all = halo.gather(x.rows(begin, end).clone());
       right += all.dtype() == DType::f32 && values(all) == wanted;
