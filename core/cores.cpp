@@ -1,5 +1,6 @@
 #include <adjoint/core/cores.h>
 #include <adjoint/core/error.h>
+#include <adjoint/core/launch.h>
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/text.h>
 
@@ -13,6 +14,7 @@
 #include <thread>
 
 #include <sched.h>
+#include <unistd.h>
 
 namespace adj {
 
@@ -81,6 +83,19 @@ int available_cores() {
   return granted < cores ? std::max(1, static_cast<int>(granted)) : cores;
 }
 
+namespace {
+
+/// Processes that were started together share the cores of their host, unless each is bound to its own.
+int shared_cores() {
+  const int64_t sharers = launch().local_ranks;
+  if (sharers == 1) return available_cores();
+  const double host =
+      std::min(static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN)), std::ceil(detail::granted_cores()));
+  return std::clamp(static_cast<int>(host / static_cast<double>(sharers)), 1, available_cores());
+}
+
+}  // namespace
+
 int default_threads() {
   if (const char* value = std::getenv("ADJOINT_NUM_THREADS"); value != nullptr && *value != '\0') {
     const int threads = parse_threads(value);
@@ -90,7 +105,7 @@ int default_threads() {
   }
   if (const char* openmp = std::getenv("OMP_NUM_THREADS"); openmp != nullptr)
     if (const int threads = parse_threads(openmp); threads >= 1) return std::min(threads, kMaxThreads);
-  return std::min(available_cores(), kMaxThreads);
+  return std::min(shared_cores(), kMaxThreads);
 }
 
 }  // namespace adj

@@ -8,8 +8,9 @@ namespace adj {
 /// v2). At least 1.
 int available_cores();
 
-/// ADJOINT_NUM_THREADS, else the first number of OMP_NUM_THREADS, else available_cores(); the latter two are
-/// limited to kMaxThreads. Throws adj::Error if ADJOINT_NUM_THREADS is not a number from 1 to kMaxThreads.
+/// ADJOINT_NUM_THREADS, else the first number of OMP_NUM_THREADS, else available_cores(), of processes that
+/// were started together (core/launch.h) each its share of the host's; the latter two are limited to
+/// kMaxThreads. Throws adj::Error if ADJOINT_NUM_THREADS is not a number from 1 to kMaxThreads.
 int default_threads();
 
 namespace detail {

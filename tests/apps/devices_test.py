@@ -180,6 +180,25 @@ class Devices(unittest.TestCase):
         refused(f"partition {plain} out.h5 --plan 2", says="expected partition IN.h5 --plan N", status=2)
         refused(f"partition {plain} --plan 65", says="64", status=2)
 
+    def test_what_a_launcher_says(self):
+        def alone(program, *words, **variables):
+            clean = {name: value for name, value in os.environ.items() if name != "ADJOINT_NUM_THREADS"}
+            return subprocess.run([BIN / program, *words], capture_output=True, text=True, timeout=120, env={**clean, **variables})
+
+        error = alone("train_gcn", "--epochs", "1", PMI_RANK="5", PMI_SIZE="3").stderr
+        expect(error, "PMI_RANK=5, expected less than PMI_SIZE=3")
+        expect(alone("train_gcn", "--epochs", "1", PMI_RANK="x", PMI_SIZE="3").stderr, "PMI_RANK: expected a number, got 'x'")
+        if os.environ.get("ADJOINT_MPIRUN", "").startswith("/"):  # a launcher that MPI does not know
+            error = alone("train_gcn", "--epochs", "1", SLURM_PROCID="0", SLURM_STEP_NUM_TASKS="2").stderr
+            expect(error, "2 processes were started together, but MPI knows 1")
+        first = alone("train_gcn", "--epochs", "1", SLURM_PROCID="0", SLURM_STEP_NUM_TASKS="1")
+        self.assertEqual(first.returncode, 0)
+        cores = len(os.sched_getaffinity(0))
+        for tasks, share in (("1", 1), ("2(x3),1", 2), ("4096", 4096)):
+            out = alone("bench", "relu", "--repeats", "1", SLURM_PROCID="0", SLURM_STEP_NUM_TASKS="1", SLURM_STEP_TASKS_PER_NODE=tasks)
+            threads = int(out.stdout.split(" threads,")[0].split()[-1])
+            self.assertTrue(1 <= threads <= max(1, cores // share), (threads, out.stderr))
+
     def test_a_failing_rank_ends_all(self):
         refused(f"train_gcn {plain} --lr 1e30 --epochs 9 --devices cpu,cpu,cpu --quiet", says="try a smaller --lr")
 
