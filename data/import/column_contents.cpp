@@ -37,18 +37,23 @@ void ColumnContents::add_text(std::string_view field, int64_t line) {
         !numbers.empty()) {
       width_ = vectors_ > 0 && width_ != std::ssize(numbers) ? -1 : std::ssize(numbers);
       ++vectors_;
-      add_rounding(field, numbers, decimal_.value_or(Decimal::point), rounding_);
+      add_rounding(field, numbers, decimal_.value_or(Decimal::point), numbers_.rounding);
     }
   add_kind(field);
 }
 
-std::string ColumnContents::losses() const {
+void NumberFields::merge(const NumberFields& later) {
+  codes += later.codes;
+  rounding.resize(std::max(rounding.size(), later.rounding.size()));
+  for (size_t k = 0; k < later.rounding.size(); ++k) rounding[k].merge(later.rounding[k]);
+  thousands.merge(later.thousands);
+}
+
+std::string NumberFields::losses(std::string_view remedy) const {
   std::string text;
-  if (codes_ > 0)
-    text =
-        fmt::format("{} begin with a zero, as codes do (--types COLUMN=category or hash keeps it)", codes_);
-  if (const std::string rounding = Rounding::total(rounding_).text("number"); !rounding.empty())
-    text += (text.empty() ? "" : "; ") + rounding;
+  if (codes > 0) text = fmt::format("{} begin with a zero, as codes do{}", codes, remedy);
+  if (const std::string rounded = Rounding::total(rounding).text("number"); !rounded.empty())
+    text += (text.empty() ? "" : "; ") + rounded;
   return text;
 }
 
@@ -85,10 +90,7 @@ void ColumnContents::merge(const ColumnContents& later) {
   range_.merge(later.range_);
   ambiguous_dates_ += later.ambiguous_dates_;
   gaps_ += later.gaps_;
-  codes_ += later.codes_;
-  rounding_.resize(std::max(rounding_.size(), later.rounding_.size()));
-  for (size_t k = 0; k < later.rounding_.size(); ++k) rounding_[k].merge(later.rounding_[k]);
-  thousands_.merge(later.thousands_);
+  numbers_.merge(later.numbers_);
   for (const std::string& kind : later.kinds_) add_kind(kind);
   items_.resize(std::max(items_.size(), later.items_.size()));
   for (size_t k = 0; k < later.items_.size(); ++k) {

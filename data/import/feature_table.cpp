@@ -25,7 +25,18 @@ struct ScannedRows : RowBlock {
   std::vector<ColumnContents> contents;
 };
 
-/// Fields of a column that have no features.
+bool is_hashed(const ColumnEncoder& encoder) {
+  return encoder.type == ColumnType::hash || encoder.type == ColumnType::text ||
+         (encoder.type == ColumnType::set && encoder.categories.empty());
+}
+
+/// What may stand between the items of a set; the first ones are in few items.
+constexpr Separator kItemEnds[] = {Separator("|"),   Separator::semicolon, Separator::tab,
+                                   Separator::comma, Separator("/"),       Separator::blanks};
+constexpr size_t kCertainEnds = 3;
+
+/// What is said of the fields of a column by an encoder that is known: those without features, and those
+/// whose features may say something else than there.
 struct FieldGaps {
   static constexpr size_t kShown = 3;
 
@@ -36,23 +47,35 @@ struct FieldGaps {
   }
 
   int64_t missing = 0, missing_line = 0, unknown = 0;
-  Thousands thousands;             // of numbers
-  std::vector<Rounding> rounding;  // the same, by place in a field
+  NumberFields numbers;
   DateRange dates;
-  std::array<int64_t, std::size(kSetSeparators)> separated{};  // fields of a set with each of them
-  std::set<std::string, std::less<>> texts;                    // unknown ones, kShown at most
+  int64_t combining = 0;                                  // hashed fields with combining marks
+  int64_t sets = 0;                                       // fields of a set
+  std::array<int64_t, std::size(kItemEnds)> separated{};  // of these, with each of them
+  std::set<std::string, std::less<>> texts;               // unknown ones, kShown at most
 
+  /// `features`: as encoded.
   void add(FieldState state, const FieldEncoder& encoder, std::string_view field, int64_t line,
            const float* features) {
     const ColumnType type = encoder.encoder().type;
-    if (state == FieldState::encoded && (type == ColumnType::number || type == ColumnType::vector))
+    const bool hashed = is_hashed(encoder.encoder());
+    if (state == FieldState::encoded && type == ColumnType::number) numbers.add(field, *features);
+    if (state == FieldState::encoded && type == ColumnType::vector)
       add_rounding(field, {features, static_cast<size_t>(encoder.encoder().width())}, encoder.decimal(),
-                   rounding);
-    if (state == FieldState::encoded && type == ColumnType::number) thousands.add(field);
+                   numbers.rounding);
     if (state == FieldState::encoded && type == ColumnType::date) dates.add(field, line);
-    for (size_t k = 0; type == ColumnType::set && k < separated.size(); ++k)
-      separated[k] += separates(kSetSeparators[k], field);
-    if (state == FieldState::missing && missing++ == 0) missing_line = line;
+    combining += hashed && has_combining_mark(field);
+    if (state == FieldState::missing) {
+      if (missing++ == 0) missing_line = line;
+      return;
+    }
+    if (type == ColumnType::set) {
+      ++sets;
+      const bool known = state == FieldState::encoded && !hashed;  // whatever is in its items
+      for (size_t k = 0; k < separated.size(); ++k)
+        separated[k] +=
+            (!known || kItemEnds[k] == set_separator(encoder.encoder())) && separates(kItemEnds[k], field);
+    }
     if (state != FieldState::unknown) return;
     ++unknown;
     add_text(encoder.unknown_in(field));
@@ -64,10 +87,10 @@ struct FieldGaps {
     if (missing == 0) missing_line = later.missing_line;
     missing += later.missing;
     unknown += later.unknown;
-    thousands.merge(later.thousands);
-    rounding.resize(std::max(rounding.size(), later.rounding.size()));
-    for (size_t k = 0; k < later.rounding.size(); ++k) rounding[k].merge(later.rounding[k]);
+    numbers.merge(later.numbers);
     dates.merge(later.dates);
+    combining += later.combining;
+    sets += later.sets;
     for (size_t k = 0; k < separated.size(); ++k) separated[k] += later.separated[k];
     for (const std::string& text : later.texts) add_text(text);
   }
@@ -158,7 +181,6 @@ class TableReader {
       if (const std::string problem = contents_[c].choose(count_, encoders_[c]); !problem.empty())
         source_.fail(contents_[c].text_line(), "\"{}\" in {}, {}", excerpt(contents_[c].text()), called(c),
                      problem);
-      contents_[c].thousands().expect_decimal(source_, rows_.head(), called(c));
       note_type(c, table);
     }
     if (!files_.impute) expect_no_gaps();
@@ -167,7 +189,8 @@ class TableReader {
       TextSource again(source_.path(), source_.input());
       Tensor x = empty_features();
       copy_numbers(table.x, x);
-      encode(again, x, false);
+      const std::vector<FieldGaps> gaps = encode(again, x, false);
+      for (size_t c = 0; c < columns_.size(); ++c) table.note += combining_note(c, gaps[c]);
       table.x = x;
     }
     return finished(std::move(table));
@@ -313,6 +336,7 @@ class TableReader {
                              if (packed[slot] < 0) return;
                              const FieldState state = encoders[slot].encode(field, row + packed[slot]);
                              if (state == FieldState::wrong) fail_type(slot, field, line);
+                             source_.expect_utf8(line, field);
                              part.gaps[slot].add(state, encoders[slot], field, line, row + packed[slot]);
                            });
           return part;
@@ -344,22 +368,35 @@ class TableReader {
       if (encoder.has_zeros() && contents_[c].gaps() > 0)
         table.note += fmt::format(", {} without one", contents_[c].gaps());
       if (encoder.type == ColumnType::vector)
-        if (const std::string losses = contents_[c].losses(); !losses.empty()) table.note += ", " + losses;
+        if (const std::string losses = contents_[c].numbers().losses(""); !losses.empty())
+          table.note += ", " + losses;
     } else {
-      if (const std::string losses = contents_[c].losses(); !losses.empty())
-        table.note += fmt::format("; {}: numbers, {}", excerpt(encoder.column), losses);
-      table.note += contents_[c].thousands().note(rows_.head(), excerpt(encoder.column) + ": number");
+      table.note += number_note(c, contents_[c].numbers());
     }
+  }
+
+  /// Throws for numbers that need a decimal mark.
+  std::string number_note(size_t c, const NumberFields& numbers) const {
+    numbers.thousands.expect_decimal(source_, rows_.head(), called(c));
+    const std::string column = excerpt(encoders_[c].column);
+    const std::string losses =
+        numbers.losses(files_.like ? "" : " (--types COLUMN=category or hash keeps it)");
+    return (losses.empty() ? "" : fmt::format("; {}: numbers, {}", column, losses)) +
+           numbers.thousands.note(rows_.head(), column + ": number");
+  }
+
+  std::string combining_note(size_t c, const FieldGaps& gaps) const {
+    if (gaps.combining == 0) return "";
+    return fmt::format(
+        "; {}: {} with combining marks, other texts than with single letters (NFC) and hashed as such",
+        excerpt(encoders_[c].column), plural(gaps.combining, "field"));
   }
 
   /// Notes or refuses what has no features by an encoder that is known.
   void note_gaps(size_t c, const FieldGaps& gaps, FeatureTable& table) const {
     const ColumnEncoder& encoder = encoders_[c];
     const std::string column = excerpt(encoder.column);
-    gaps.thousands.expect_decimal(source_, rows_.head(), called(c));
-    if (const Rounding rounding = Rounding::total(gaps.rounding); !rounding.empty())
-      table.note += fmt::format("; {}: numbers, {}", column, rounding.text("number"));
-    table.note += gaps.thousands.note(rows_.head(), column + ": number");
+    table.note += number_note(c, gaps.numbers) + combining_note(c, gaps);
     if (encoder.type == ColumnType::set) expect_separator(c, gaps, table);
     if (gaps.dates.mixes_zones())
       source_.fail(gaps.dates.mixed_line(), "\"{}\" in {}, {}", excerpt(gaps.dates.mixed_text()), called(c),
@@ -389,24 +426,27 @@ class TableReader {
                               plural(gaps.unknown, "row"), texts);
   }
 
-  /// Refuses a set whose items have another separator than there: each field would be one item. Commas may be
-  /// within an item, and are noted.
+  /// Refuses a set whose items have another separator than there, as each field would be one item: one that
+  /// is in few items, or any that is in all fields of many. What may be within items is noted: commas, and
+  /// what most fields have.
   void expect_separator(size_t c, const FieldGaps& gaps, FeatureTable& table) const {
+    constexpr int64_t kMany = 20;
     const Separator expected = set_separator(encoders_[c]);
-    std::string found;
-    bool certain = false;
+    std::string note;
+    for (size_t k = 0; k < gaps.separated.size(); ++k)
+      if (kItemEnds[k] == expected && gaps.separated[k] > 0) return;
     for (size_t k = 0; k < gaps.separated.size(); ++k) {
-      if (gaps.separated[k] == 0) continue;
-      if (kSetSeparators[k] == expected) return;
-      if (!found.empty() || kSetSeparators[k] == Separator::blanks) continue;  // blanks are in many an item
-      found = fmt::format("{} in {}", name_of(kSetSeparators[k]), plural(gaps.separated[k], "field"));
-      certain = kSetSeparators[k] != Separator::comma;
+      const int64_t count = gaps.separated[k];
+      if (count == 0) continue;
+      const std::string text =
+          fmt::format("{} in {}, and in none {}, which is between the items in {}", name_of(kItemEnds[k]),
+                      plural(count, "field"), name_of(expected), excerpt(files_.like->path));
+      if (k < kCertainEnds || (count == gaps.sets && count >= kMany))
+        source_.fail(0, "{} has {}, expected it here, too", called(c), text);
+      if (note.empty() && (kItemEnds[k] == Separator::comma || 2 * count > gaps.sets))
+        note = fmt::format("; {}: {}", excerpt(encoders_[c].column), text);
     }
-    if (found.empty()) return;
-    const std::string text = fmt::format("{}, and in none {}, which is between the items in {}", found,
-                                         name_of(expected), excerpt(files_.like->path));
-    if (certain) source_.fail(0, "{} has {}, expected it here, too", called(c), text);
-    table.note += fmt::format("; {}: {}", excerpt(encoders_[c].column), text);
+    table.note += note;
   }
 
   void fill(Tensor& x) const {
@@ -493,9 +533,7 @@ std::string constant_columns(const FeatureTable& table) {
   std::vector<int64_t> constant;  // not of hashes, of which many are never used
   int64_t begin = 0;
   for (const ColumnEncoder& encoder : table.encoder.columns) {
-    const bool hashed = encoder.type == ColumnType::hash || encoder.type == ColumnType::text ||
-                        (encoder.type == ColumnType::set && encoder.categories.empty());
-    for (int64_t k = 0; k < encoder.width() && !hashed; ++k) constant.push_back(begin + k);
+    for (int64_t k = 0; k < encoder.width() && !is_hashed(encoder); ++k) constant.push_back(begin + k);
     begin += encoder.width();
   }
   for (int64_t i = 1; i < nodes && !constant.empty(); ++i)

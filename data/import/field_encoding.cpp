@@ -127,6 +127,13 @@ bool has_records(std::string_view text) {
   return end > 0 && end < text.size() && trimmed(text.substr(end)).starts_with(':');
 }
 
+bool has_combining_mark(std::string_view text) {
+  for (size_t k = 0; k + 1 < text.size(); ++k)
+    if ((text[k] == '\xcc' && text[k + 1] < '\xc0') || (text[k] == '\xcd' && text[k + 1] < '\xb0'))
+      return true;
+  return false;
+}
+
 std::optional<double> days_in(std::string_view text) {
   constexpr long double kDayLength = 86400e6L;  // microseconds
   const std::optional<Time> time = time_in(text);

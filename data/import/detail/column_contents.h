@@ -16,6 +16,22 @@
 
 namespace adj {
 
+/// The fields of a column that are numbers, or vectors: how they are written, and what is lost of them.
+struct NumberFields {
+  int64_t codes = 0;                                          ///< with a zero in front
+  std::vector<Rounding> rounding = std::vector<Rounding>(1);  ///< by place in a field
+  Thousands thousands;
+
+  void add(std::string_view field, float number) {
+    codes += field[0] == '0' && is_code(field);
+    rounding[0].add(field, number);
+    thousands.add(field);
+  }
+  void merge(const NumberFields& later);
+  /// What they lose: zeros in front, as of codes, with the `remedy`, or digits; or nothing.
+  std::string losses(std::string_view remedy) const;
+};
+
 /// What is in a column besides numbers: determines its type.
 class ColumnContents {
  public:
@@ -26,11 +42,7 @@ class ColumnContents {
       : wanted_(wanted), decimal_(decimal) {}
 
   void add_text(std::string_view field, int64_t line);
-  void add_number(std::string_view field, float number) {
-    codes_ += field[0] == '0' && is_code(field);
-    rounding_[0].add(field, number);
-    thousands_.add(field);
-  }
+  void add_number(std::string_view field, float number) { numbers_.add(field, number); }
   void add_gap(int64_t line) {
     if (gaps_++ == 0) gap_line_ = line;
   }
@@ -39,9 +51,7 @@ class ColumnContents {
 
   std::optional<ColumnType> wanted() const { return wanted_; }
   int64_t gaps() const { return gaps_; }
-  /// What numbers lose: zeros in front, as of codes, or digits; or nothing.
-  std::string losses() const;
-  const Thousands& thousands() const { return thousands_; }
+  const NumberFields& numbers() const { return numbers_; }
   int64_t gap_line() const { return gap_line_; }
   const DateRange& dates() const { return range_; }
   /// Line and text of the first field that is no number, if there is one.
@@ -84,10 +94,8 @@ class ColumnContents {
   std::optional<ColumnType> wanted_;
   std::optional<Decimal> decimal_;
   int64_t texts_ = 0, booleans_ = 0, vectors_ = 0, dates_ = 0, ambiguous_dates_ = 0, gaps_ = 0;
-  int64_t codes_ = 0;                                          // of numbers
-  bool records_ = false;                                       // a set has some, the first in line_
-  std::vector<Rounding> rounding_ = std::vector<Rounding>(1);  // of numbers, by place in a field
-  Thousands thousands_;
+  bool records_ = false;  // a set has some, the first in line_
+  NumberFields numbers_;
   int64_t commas_ = 0;               // texts that may be numbers with a decimal comma
   int64_t line_ = 0, gap_line_ = 0;  // of the first of them
   std::string first_;

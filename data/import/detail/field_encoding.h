@@ -36,6 +36,8 @@ size_t item_end(std::string_view list, Separator separator);
 /// passed over.
 template <class Use>
 void for_items(std::string_view text, Separator separator, Use use);
+/// Whether some letter and its accent are two characters (U+0300 to U+036F), as in NFD.
+bool has_combining_mark(std::string_view text);
 /// Whether it is a record or a list of them, as Python and JSON write them: "[{'id': 5, 'name': 'Crime'}]".
 bool has_records(std::string_view text);
 /// What is said of one.
