@@ -5,6 +5,7 @@
 #include "convert/formats.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/data/import/text_source.h>
+#include <adjoint/data/split_columns.h>
 #include <adjoint/training/stopwatch.h>
 
 #include <filesystem>
@@ -86,6 +87,24 @@ std::vector<std::string> draw_splits(const RandomSplits& random, const std::stri
   return notes;
 }
 
+/// What training parts leave out of several labels or targets.
+void note_untrained(const Tensor& y, const ItemTable& items, std::string_view what,
+                    std::vector<std::string>& notes) {
+  if (const std::string note =
+          UntrainedColumns(y, items.task, items.class_names, items.splits).note(items.task);
+      !note.empty())
+    notes.push_back(std::string(what) + note);
+}
+void note_untrained(const Dataset& data, std::vector<std::string>& notes) {
+  note_untrained(data.labels(), data, "", notes);
+}
+void note_untrained(const TypedDataset& data, std::vector<std::string>& notes) {
+  for (const auto& [type, items] : data.nodes)
+    note_untrained(items.y, items, fmt::format("nodes {}: ", printable(type)), notes);
+  for (const auto& [type, items] : data.edges)
+    note_untrained(items.y, items, fmt::format("edges {}: ", printable(text_of(type))), notes);
+}
+
 /// Whether a graph holds all that the nodes and edges of the only types have: labels and splits of both need
 /// types.
 bool is_graph(const ItemTable& nodes, const ItemTable& edges) {
@@ -136,6 +155,7 @@ void convert(int argc, char** argv) {
   if (random && !format.draws_splits)
     for (std::string& note : draw_splits(*random, o.input, std::get<Dataset>(data)))
       notes.push_back(std::move(note));
+  std::visit([&](const auto& any) { note_untrained(any, notes); }, data);
   const double read_s = seconds_since(start);
   const auto written = std::chrono::steady_clock::now();
   std::visit([&](auto& any) { save(any, o.out, static_cast<int>(o.gzip)); }, data);

@@ -226,6 +226,7 @@ void predict(const PredictOptions& o) {
       o.pairs.empty() ? EdgeIndex() : read_pairs(o.pairs, data, o.data, o.text.format(), &notes);
   for (const std::string& note : notes) log_info("{}", note);
   scale_features(data, o.data, trained.scaling());
+  log_clamped(data, trained.quantization());
   quantize_features(data, trained.quantization());
   data = placed_on(device, data, o.batches);
   const std::string model = trained.describe();

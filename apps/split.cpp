@@ -5,6 +5,7 @@
 #include <adjoint/adjoint.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/import/split_table.h>
+#include <adjoint/data/split_columns.h>
 
 #include <algorithm>
 #include <array>
@@ -193,6 +194,8 @@ void split(int argc, char** argv) {
         "gaps of features stay filled as convert did, not by the new training nodes; convert with --split "
         "does that\n");
   print_class_shares(data, splits);
+  const UntrainedColumns untrained(data.labels(), data.task, data.class_names, splits);
+  if (const std::string note = untrained.note(data.task); !note.empty()) fmt::print("{}\n", note);
   fmt::print("{}: {} to train, {} to validate, {} to test{}\n", printable(o.out), splits[0].train.numel(),
              splits[0].val.numel(), splits[0].test.numel(),
              splits.size() > 1 ? fmt::format(" in the first of {} splits", splits.size()) : "");

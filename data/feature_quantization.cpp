@@ -132,4 +132,32 @@ FileRows FeatureQuantization::apply(const FileRows& x) const {
       [quantization = *this](const Tensor& rows) { return quantization.apply(Features(rows)).to_dense(); });
 }
 
+void FeatureQuantization::count_clamped(const Tensor& block, std::vector<int64_t>& counts) const {
+  const auto last = static_cast<float>((1 << bits_) - 1);
+  const int64_t cols = block.size(1);
+  const float *x = block.data<float>(), *scale = scale_.data<float>(), *zero = zero_.data<float>();
+  const int64_t each = scale_.numel() == 1 ? 0 : 1;
+  for (int64_t k = 0; k < block.numel(); ++k) {
+    const int64_t c = k % cols;
+    const float step = x[k] / scale[c * each] + zero[c * each];
+    counts[static_cast<size_t>(c)] += step < -0.5f || step > last + 0.5f;
+  }
+}
+
+std::vector<int64_t> FeatureQuantization::clamped(const Features& x) const {
+  std::vector<int64_t> counts(static_cast<size_t>(x.cols()));
+  if (!quantizes() || x.is_quantized()) return counts;
+  check_width(x.cols());
+  for_blocks(x.to(Device::cpu()), [&](int64_t, const Tensor& block) { count_clamped(block, counts); });
+  return counts;
+}
+
+std::vector<int64_t> FeatureQuantization::clamped(const FileRows& x) const {
+  std::vector<int64_t> counts(static_cast<size_t>(x.cols()));
+  if (!quantizes()) return counts;
+  check_width(x.cols());
+  x.for_blocks([&](int64_t, const Tensor& block) { count_clamped(block, counts); });
+  return counts;
+}
+
 }  // namespace adj

@@ -4,6 +4,8 @@
 #include <adjoint/graph/features.h>
 #include <adjoint/kernels/types/bit_scale.h>
 
+#include <vector>
+
 namespace adj {
 
 /// Ranges that FeatureQuantization::fit() chooses.
@@ -41,10 +43,14 @@ class FeatureQuantization {
   Features apply(const Features& x) const;
   /// For rows in a file: quantised as they are read, returned dequantised, float32.
   FileRows apply(const FileRows& x) const;
+  /// By column, how many numbers apply() clamps, by more than it rounds others. All 0 without quantisation.
+  std::vector<int64_t> clamped(const Features& x) const;
+  std::vector<int64_t> clamped(const FileRows& x) const;
 
  private:
   void check_width(int64_t cols) const;
   PackedRows ranges(int64_t cols, Device device) const;
+  void count_clamped(const Tensor& block, std::vector<int64_t>& counts) const;
 
   int bits_ = kNone;
   Tensor scale_, zero_;

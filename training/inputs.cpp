@@ -127,6 +127,21 @@ FeatureQuantization choose_quantization(const Dataset& data, const std::string& 
   return at_place(file, "nodes/x", [&] { return FeatureQuantization::fit(static_cast<int>(bits), data.x); });
 }
 
+void log_clamped(const Dataset& data, const FeatureQuantization& quantization) {
+  if (!quantization.quantizes()) return;
+  const std::vector<int64_t> counts =
+      data.x_in_file ? quantization.clamped(data.x_in_file) : quantization.clamped(data.x);
+  int64_t all = 0;
+  std::vector<int32_t> columns;
+  for (size_t c = 0; c < counts.size(); ++c) {
+    all += counts[c];
+    if (counts[c] > 0) columns.push_back(static_cast<int32_t>(c));
+  }
+  if (all > 0)
+    log_warning("features: {} number{} outside of the training's range become its ends in {} bits: in {}",
+                all, all == 1 ? "" : "s", quantization.bits(), listed_columns(data, columns));
+}
+
 void quantize_features(Dataset& data, const FeatureQuantization& quantization) {
   if (!quantization.quantizes()) return;
   if (data.x_in_file) {

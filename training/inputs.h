@@ -51,6 +51,8 @@ void scale_features(Dataset& data, const std::string& file, const FeatureScaling
 
 /// The --features-bits, fitted to the scaled features of a dataset.
 FeatureQuantization choose_quantization(const Dataset& data, const std::string& file, int64_t bits);
+/// Warns of scaled features of another dataset that quantisation clamps, with the columns' names.
+void log_clamped(const Dataset& data, const FeatureQuantization& quantization);
 /// Quantises the features of a dataset and logs their size in bytes; those in the file are quantised when
 /// read.
 void quantize_features(Dataset& data, const FeatureQuantization& quantization);

@@ -1,6 +1,8 @@
 #include <adjoint/core/log.h>
 #include <adjoint/core/option_check.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/names.h>
+#include <adjoint/data/split_columns.h>
 #include <adjoint/nn/metrics/metrics.h>
 #include <adjoint/training/metric.h>
 
@@ -107,10 +109,12 @@ std::string described(Labels labels, int64_t outputs) {
   return labels == Labels::several ? "several labels" : "regression";
 }
 
-/// Reason why the metric is undefined on these examples for any outputs; empty if it is defined.
-std::string obstacle(const Metric& metric, const Examples& examples, const Tensor& index) {
+/// Reason why the metric is undefined on these examples for any outputs; empty if it is defined. `output`:
+/// all.
+std::string obstacle(const Metric& metric, const Tensor& y, int64_t outputs, const Tensor& index,
+                     double output = 0.0) {
   try {
-    (void)metric.measure(Tensor::zeros({examples.size(), examples.outputs}), examples.y, index);
+    (void)metric.measure(Tensor::full({y.size(0), outputs}, output), y, index);
     return "";
   } catch (const Error& error) {
     return error.what();
@@ -162,7 +166,7 @@ Metric metric_for(const Examples& examples, const std::string& file, const std::
   for (size_t k = first_split; k < first_split + splits; ++k) {
     const Split& split = examples.splits.at(k);
     for (const auto& [name, part] : {std::pair("val", &split.val), std::pair("test", &split.test)}) {
-      const std::string reason = obstacle(metric, examples, *part);
+      const std::string reason = obstacle(metric, examples.y, examples.outputs, *part);
       if (reason.empty()) continue;
       const std::string place = examples.place(k, name);
       if (wanted != "auto" || examples.labels != Labels::classes)
@@ -173,6 +177,26 @@ Metric metric_for(const Examples& examples, const std::string& file, const std::
     }
   }
   return metric;
+}
+
+std::string columns_left_out(const Metric& metric, const Tensor& y, const Tensor& part,
+                             const std::vector<std::string>& names) {
+  constexpr size_t kShown = 3;
+  if (y.dims() != 2 || y.size(1) == 1) return "";
+  const Tensor index = part.to(Device::cpu());
+  const ColumnsOfPart columns(y, index);
+  std::vector<size_t> alike = columns.empty;
+  for (const auto& [t, value] : columns.constant) alike.push_back(t);
+  const std::vector<float> all = alike.empty() ? std::vector<float>() : y.to_vector<float>();
+  std::vector<std::string> undefined;
+  for (const size_t t : alike) {
+    std::vector<float> one;
+    for (size_t i = t; i < all.size(); i += static_cast<size_t>(y.size(1))) one.push_back(all[i]);
+    // 1: so that F1 counts the column, whose mean is over all values together
+    if (!obstacle(metric, Tensor::from(one, {std::ssize(one), 1}), 1, index, 1.0).empty())
+      undefined.push_back(names.empty() ? fmt::to_string(t) : names[t]);
+  }
+  return undefined.empty() ? "" : detail::listed(undefined, kShown);
 }
 
 }  // namespace adj::training

@@ -40,6 +40,11 @@ const Metric& metric_among(std::span<const Metric> metrics, const std::string& w
 Metric metric_for(const Examples& examples, const std::string& file, const std::string& wanted,
                   size_t first_split, size_t splits);
 
+/// Columns of several labels or targets y that the mean of `metric` leaves out, as it is undefined on the
+/// rows `part`: "old, new and 2 more"; or empty. `names`: of the columns, or none.
+std::string columns_left_out(const Metric& metric, const Tensor& y, const Tensor& part,
+                             const std::vector<std::string>& names);
+
 /// Whether higher values of the metric with that `option` are better, for classes, several labels
 /// and numbers; absent if none has it.
 std::optional<bool> higher_is_better(const std::string& option);

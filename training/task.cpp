@@ -1,6 +1,8 @@
 #include <adjoint/core/launch.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/names.h>
+#include <adjoint/data/split_columns.h>
 #include <adjoint/data/stored_cuts.h>
 #include <adjoint/models/node_features.h>
 #include <adjoint/training/feature_place.h>
@@ -26,6 +28,37 @@ std::string fingerprint_of(const Dataset& data, Examples examples, const std::ve
     all += (all.empty() ? "" : "; ") + fingerprint(described);
   }
   return all;
+}
+
+/// Refuses labels and targets of which a training has no value, and warns of labels that it does not tell
+/// apart.
+void require_values(const Examples& examples, const Dataset& data, const std::string& file,
+                    const std::vector<size_t>& splits) {
+  if (examples.task != name_of(data.task)) return;
+  std::vector<Split> chosen;
+  for (const size_t split : splits) chosen.push_back(examples.splits[split]);
+  const UntrainedColumns untrained(examples.y, data.task, data.class_names, chosen);
+  const std::string note = untrained.note(data.task);
+  if (!untrained.empty.empty())
+    data_fail(
+        "{}: {}; expected some of each, as nothing can be learned of them (another split, or a file without "
+        "them)",
+        file, note);
+  if (!note.empty()) log_warning("{}: {}", file, note);
+}
+
+/// Says which columns the mean of a metric leaves out.
+void log_left_out(const Metric& metric, const Examples& examples, const std::vector<std::string>& names,
+                  const std::vector<size_t>& splits) {
+  std::vector<std::string> parts;
+  for (const size_t k : splits)
+    for (const auto& [name, part] :
+         {std::pair("val", &examples.splits[k].val), std::pair("test", &examples.splits[k].test)})
+      if (const std::string columns = columns_left_out(metric, examples.y, *part, names); !columns.empty())
+        parts.push_back(fmt::format("{}: {}", examples.place(k, name), columns));
+  if (!parts.empty())
+    log_info("{}: undefined for some columns, which the mean leaves out: {}", metric.name,
+             detail::listed(parts, 3));
 }
 
 /// The splits of --split.
@@ -104,6 +137,8 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
   if (loader) loader->check_data(data, file);
   examples.use_split(splits.front());
   if (examples.task == name_of(data.task)) preprocessing.class_names = data.class_names;
+  require_values(examples, data, file, splits);
+  log_left_out(metric, examples, data.class_names, splits);
   if (examples.labels == Labels::classes) metric.name_class(preprocessing.class_names);
   class_weights = {options.run.class_weights, examples, preprocessing.class_names};
   if (class_weights.fit(examples))
@@ -112,6 +147,10 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
   preprocessing.edges = choose_edge_inputs(options, data, file);
   preprocessing.scaling =
       choose_scaling(data, file, options.data.features_scaling, training_rows(data, examples));
+  if (splits.size() > 1 && preprocessing.scaling.standardizes())
+    log_info(
+        "features: means and deviations are of the training {} of the first of {} splits, for all of them",
+        examples.things, splits.size());
   scale_features(data, file, preprocessing.scaling);
   if (options.data.features_bits != FeatureQuantization::kNone)
     preprocessing.quantization = choose_quantization(data, file, options.data.features_bits);

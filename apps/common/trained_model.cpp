@@ -108,6 +108,8 @@ std::optional<double> measure(const ModelDescription& model, const Metric& metri
     log_info("no metric: no {} with a label to test", model.things());
     return {};
   }
+  if (const std::string columns = columns_left_out(metric, y, index, model.class_names); !columns.empty())
+    log_info("{}: undefined for some columns, which the mean leaves out: {}", metric.name, columns);
   try {
     return metric.measure(output, y, index);
   } catch (const Error& error) {

@@ -2,6 +2,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/feature_scaling.h>
+#include <adjoint/data/split_columns.h>
 
 #include <algorithm>
 #include <set>
@@ -150,6 +151,10 @@ std::vector<std::string> notes_of(const std::string& path, const Dataset& data, 
       note_splits(notes, data, s.labels->classes);
     }
     note_columns(notes, *s.labels, place);
+    if (const std::string note =
+            UntrainedColumns(data.labels(), data.task, data.class_names, data.splits).note(data.task);
+        !note.empty())
+      notes.say("splits", "{}", note);
     if (data.unlabelled == s.labels->rows) notes.say(place, "no label at all");
   }
   note_beside(notes, path);

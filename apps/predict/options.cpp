@@ -126,7 +126,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
        "write the predictions for every node or graph: FILE.csv, FILE.jsonl or FILE.h5"},
       {"nodes", &o.nodes, "FILE|LIST",
        "only these nodes, in this order: a file of names, one per line, or names separated by commas; for a "
-       "model of graphs, numbers of graphs"},
+       "model of graphs, names of graphs, or numbers of those without names"},
       {"pairs", &o.pairs, "FILE",
        "for a model of links: a table of node names, source and target, whose probability of an edge is "
        "written to --out"},

@@ -13,7 +13,7 @@ namespace adj {
 namespace {
 
 /// "; class "unknown" has 3 of 5 labels (…)": names that usually mean no label.
-std::string doubtful_classes(const Dataset& data) {
+std::string doubtful_classes(const Dataset& data, std::string_view item) {
   constexpr std::string_view kNone[] = {"unknown", "unk",       "unlabeled", "unlabelled",
                                         "missing", "undefined", "-"};
   std::vector<int64_t> count(data.class_names.size());
@@ -23,8 +23,8 @@ std::string doubtful_classes(const Dataset& data) {
   for (size_t c = 0; c < count.size(); ++c)
     if (const std::string& name = data.class_names[c];
         std::find(std::begin(kNone), std::end(kNone), lower(name)) != std::end(kNone))
-      note += fmt::format("; \"{}\" is a class, of {} node{} (--missing-labels \"{}\" makes it none)",
-                          excerpt(name), count[c], count[c] == 1 ? "" : "s", excerpt(name));
+      note += fmt::format("; \"{}\" is a class, of {} {}{} (--missing-labels \"{}\" makes it none)",
+                          excerpt(name), count[c], item, count[c] == 1 ? "" : "s", excerpt(name));
   return note;
 }
 
@@ -159,7 +159,7 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
   const std::string hint = classes.hint("--task node_regression");
   if (classes.named) data.class_names = std::move(classes.names);
   return fmt::format("{}; labels are {}{}{}{}", rows.note(skipped), classes.order_text(), hint, labels.note(),
-                     doubtful_classes(data));
+                     doubtful_classes(data, files.item));
 }
 
 }  // namespace adj

@@ -1,6 +1,6 @@
 """What a trained model and its runs say of tables, splits and columns that are unlike those of the training."""
 
-from programs import expect, read, refused, run, write
+from programs import expect, h5py, read, refused, rows, run, write
 
 N = 60
 
@@ -89,5 +89,92 @@ def test_losses():
            "; amt: numbers, 2 numbers are rounded to float32, by 3 at most")
 
 
-for test in (test_encodings, test_separators, test_losses):
+def labels_by_part(values, name="y.csv"):
+    """A graph of N nodes: half of them train, a quarter validates. `values`: of each column, by part and number."""
+    part = ["train" if k < 30 else "val" if k < 45 else "test" for k in range(N)]
+    write("e.csv", "src,dst\n" + "".join(f"{k},{(7 * k + 1) % N}\n" for k in range(N)))
+    write("n.csv", [["id", "x"]] + [[k, k % 7] for k in range(N)])
+    write(name, [["id", *values]] + [[k, *(of(part[k], k) for of in values.values())] for k in range(N)])
+    write("parts.csv", [["id", "part"]] + list(enumerate(part)))
+
+
+def test_untrained_columns():
+    """Labels and targets without a value in the training part are refused, labels of one class are named, wherever splits are made."""
+    labels_by_part({"good": lambda part, k: k % 2, "new": lambda part, k: "" if part == "train" else k % 2,
+                    "late": lambda part, k: 0 if part == "train" else k % 2, "old": lambda part, k: k % 2 if part == "train" else 1})
+    run("convert edges e.csv g.h5 --features n.csv --labels y.csv --task node_multilabel")
+    both = "labels without a value in the training part: new; of one class in the training part: late (0)"
+    expect(run("split g.h5 --table parts.csv --by-column part"), both + "\n")
+    expect(run("inspect g.h5"), f"g.h5: splits: {both}\n")
+    refused("train_sage g.h5 --epochs 1", says=f"g.h5: {both}; expected some of each")
+    for path, part in (("tr", range(30)), ("va", range(30, 45)), ("te", range(45, N))):
+        write(path, "".join(f"{k}\n" for k in part))
+    expect(run("convert edges e.csv x.h5 --features n.csv --labels y.csv --task node_multilabel --train tr --val va --test te"), both + "\n")
+    run("convert tables t.h5 --nodes v=y.csv --edges v:e:v=e.csv --task v=node_multilabel --label v=good --without v=new,late,old")
+    labels_by_part({"good": lambda part, k: k % 2, "late": lambda part, k: 0 if part == "train" else k % 2,
+                    "old": lambda part, k: k % 2 if part == "train" else 1})
+    run("convert edges e.csv g.h5 --features n.csv --labels y.csv --task node_multilabel")
+    run("split g.h5 --table parts.csv --by-column part")
+    text = run("train_sage g.h5 --epochs 1 --checkpoint m.h5")
+    expect(text, "warning: g.h5: labels of one class in the training part: late (0)\n",
+           "mean ROC-AUC: undefined for some columns, which the mean leaves out: splits/val: old, splits/test: old\n")
+    expect(run("predict g.h5 --checkpoint m.h5 --out p.csv"), "mean ROC-AUC: undefined for some columns, which the mean leaves out: old\n")
+    assert "undefined for" not in run("train_sage g.h5 --epochs 1 --metric f1")
+    labels_by_part({"price": lambda part, k: k * 1.5, "rent": lambda part, k: "" if part == "train" else k + .5,
+                    "flat": lambda part, k: 3 if part == "val" else k})
+    run("convert edges e.csv r.h5 --features n.csv --labels y.csv --task node_regression")
+    expect(run("split r.h5 --table parts.csv --by-column part"), "targets without a value in the training part: rent\n")
+    refused("train_sage r.h5 --epochs 1", says="r.h5: targets without a value in the training part: rent; expected some of each")
+    run("split r.h5 all.h5 --seed 1")
+    assert "without a value" not in run("split r.h5 r.h5 --replace --seed 1")
+    with h5py.File("r.h5", "r+") as f:
+        val = f["splits/val"][:]
+        f["nodes/y"][sorted(val), 2] = 3
+    expect(run("train_sage r.h5 --epochs 1"), "R2: undefined for some columns, which the mean leaves out: splits/val: flat\n")
+
+
+def test_clamped():
+    """Numbers of another table outside of the range of --features-bits are counted, with the names of their columns."""
+    write("e.csv", "src,dst\n" + "".join(f"{k},{k}\n" for k in range(N)))
+
+    def table(path, *factors):
+        write(path, [["id", "x", "flag", "z", "label"]] + [[k, factors[0] * k, k % 2, factors[1] * (k - 20), "ab"[k % 2]] for k in range(N)])
+    table("old.csv", 1, 1), table("far.csv", 2, 1), table("both.csv", 2, -1)
+    run("convert edges e.csv g.h5 --features old.csv --split 60,20,20")
+    for bits in "8", "1", "32":
+        for scaling in "real", "none":
+            run(f"train_sage g.h5 --epochs 2 --features-bits {bits} --features-scaling {scaling} --checkpoint m.h5")
+            assert "outside" not in run("predict g.h5 --checkpoint m.h5 --out p.csv")
+            for path, text in ("far", "30 numbers outside of the training's range become its ends in 8 bits: in x\n"), \
+                              ("both", "49 numbers outside of the training's range become its ends in 8 bits: in x, z\n"):
+                run(f"convert edges e.csv {path}.h5 --features {path}.csv --like m.h5 --label none")
+                found = run(f"predict {path}.h5 --checkpoint m.h5 --out p.csv")
+                assert ("outside" in found) == (bits != "32"), found
+                if bits == "8":
+                    expect(found, "warning: features: " + text)
+                    from_file = run(f"predict {path}.h5 --checkpoint m.h5 --out q.csv --features file")
+                    expect(from_file, "warning: features: " + text)
+
+
+def test_splits_and_graphs():
+    """Scaling is of the first split's training rows; classes of graphs are of graphs; graphs with names are chosen by them."""
+    labels_by_part({"label": lambda part, k: "ab"[k % 2]})
+    run("convert edges e.csv g.h5 --features n.csv --labels y.csv --split 60,20,20 --splits 3")
+    note = "features: means and deviations are of the training nodes of the first of 3 splits, for all of them\n"
+    expect(run("train_gcn g.h5 --split all --epochs 1"), note)
+    assert note not in run("train_gcn g.h5 --split 1 --epochs 1") + run("train_gcn g.h5 --split all --epochs 1 --features-scaling none")
+    graphs = [f"g{k}" for k in range(12)]
+    write("nodes.csv", [["graph_id", "node_id", "x"]] + [[g, k, k] for g in graphs for k in (0, 1)])
+    write("bonds.csv", [["graph_id", "src", "dst"]] + [[g, 0, 1] for g in graphs])
+    write("graphs.csv", [["graph_id", "label"]] + [[g, ("unk", "a", "b")[k % 3]] for k, g in enumerate(graphs)])
+    expect(run("convert tables g.h5 --nodes v=nodes.csv --edges bonds.csv --graphs graphs.csv --graph graph_id"),
+           '"unk" is a class, of 4 graphs (')
+    run("split g.h5")
+    run("train_graph_gin g.h5 --epochs 1 --checkpoint m.h5 --quiet")
+    run("predict g.h5 --checkpoint m.h5 --out p.csv --nodes g7,g3")
+    assert [row["graph"] for row in rows("p.csv")] == ["g7", "g3"]
+    expect(" ".join(run("predict --help").split()), "for a model of graphs, names of graphs, or numbers of those without names")
+
+
+for test in (test_encodings, test_separators, test_losses, test_untrained_columns, test_clamped, test_splits_and_graphs):
     test()

@@ -166,6 +166,19 @@ TEST_CASE("loaders give batches of quantised rows, from the device's memory or t
   }
 }
 
+TEST_CASE("numbers outside of the ranges are counted by column, those that are only rounded are not") {
+  const Features x(Tensor::from(std::vector<float>{-1, 0, 2, -0.51f, 7.4f, 7.6f, -0.4f, 8, -9}, {3, 3}));
+  const Tensor scale = Tensor::full({3}, 1.0), zero = Tensor::zeros({3});
+  using Counts = std::vector<int64_t>;
+  CHECK(FeatureQuantization(3, scale, zero).clamped(x) == Counts{2, 1, 2});
+  CHECK(FeatureQuantization(3, scale.rows(0, 1), zero.rows(0, 1)).clamped(x) == Counts{2, 1, 2});
+  CHECK(FeatureQuantization(4, scale, Tensor::full({3}, 2.0)).clamped(x) == Counts{0, 0, 1});
+  CHECK(FeatureQuantization::fit(2, x).clamped(x) == Counts{0, 0, 0});
+  CHECK(FeatureQuantization().clamped(x) == Counts{0, 0, 0});
+  CHECK_ERROR_HAS(FeatureQuantization(4, scale.rows(0, 2), zero.rows(0, 2)).clamped(x),
+                  "3 columns, expected 2");
+}
+
 TEST_CASE("ranges are the same on any number of threads, and wrong ones are refused") {
   const Features x(random_tensor({30000, 50}));  // more than one block
   const FeatureQuantization one = [&] {
