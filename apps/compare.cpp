@@ -23,8 +23,9 @@ namespace {
 struct Entry {
   std::string name;
   RunSummary run;
-  /// Metric, name of the dataset, and its fingerprint, or else its path; only runs of one group are ranked.
-  std::array<std::string, 3> group = {};
+  /// Metric, name of the dataset, its fingerprint, or else its path, and what was validated on; only runs of
+  /// one group are ranked.
+  std::array<std::string, 4> group = {};
   std::optional<double> value = {};  ///< the validation metric; absent without a result
   bool best = false;
 };
@@ -58,7 +59,7 @@ std::vector<Entry> read_entries(const std::vector<std::string>& folders) {
     Entry entry{shared ? folder : name, read_run(folder)};
     const RunSummary& run = entry.run;
     entry.group = {run.result_named("metric"), run.result_named("dataset"),
-                   run.data.empty() ? path_of(run) : run.data};
+                   run.data.empty() ? path_of(run) : run.data, run.validation};
     const auto value = number_in<double>(run.result_named("val_acc"));
     if (run.finished && value && std::isfinite(*value)) entry.value = value;
     entries.push_back(std::move(entry));
@@ -70,7 +71,7 @@ std::vector<Entry> read_entries(const std::vector<std::string>& folders) {
 /// stay in order, and all of the best are `best`. Runs without a value are last; runs of a metric without a
 /// known direction are not sorted.
 void rank(std::vector<Entry>& entries) {
-  std::vector<std::array<std::string, 3>> groups;
+  std::vector<std::array<std::string, 4>> groups;
   for (const Entry& entry : entries)
     if (entry.value && std::find(groups.begin(), groups.end(), entry.group) == groups.end())
       groups.push_back(entry.group);
@@ -91,18 +92,24 @@ void rank(std::vector<Entry>& entries) {
 /// Prints how each group is sorted.
 void explain_ranks(const std::vector<Entry>& entries) {
   for (size_t k = 0; k < entries.size(); ++k) {
-    const auto& [metric, dataset, data] = entries[k].group;
+    const auto& [metric, dataset, data, validation] = entries[k].group;
     if (!entries[k].value || (k > 0 && entries[k - 1].group == entries[k].group)) continue;
     std::vector<std::string> names;
     for (const Entry& entry : entries)
       if (entry.value && entry.group == entries[k].group) names.push_back(excerpt(entry.name));
-    // Different data of one name are told apart by their paths.
-    const bool alike = std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
-      return entry.value && entry.group[0] == metric && entry.group[1] == dataset && entry.group[2] != data;
-    });
+    // Different data of one name are told apart by their paths, and groups of one by what they validate on.
+    const auto alike = [&](size_t member) {
+      return std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
+        return entry.value && entry.group[0] == metric && entry.group[1] == dataset &&
+               entry.group[member] != entries[k].group[member];
+      });
+    };
+    std::string told;
+    if (alike(2)) told = fmt::format(" ({})", excerpt(path_of(entries[k].run)));
+    if (alike(3) && !validation.empty())
+      told += fmt::format(" ({})", excerpt(validation.substr(0, validation.rfind(", contents"))));
     const auto higher = direction_of(metric);
-    fmt::print("{} on {}{}: {}: {}\n", excerpt(metric), excerpt(dataset),
-               alike ? fmt::format(" ({})", excerpt(path_of(entries[k].run))) : "", fmt::join(names, ", "),
+    fmt::print("{} on {}{}: {}: {}\n", excerpt(metric), excerpt(dataset), told, fmt::join(names, ", "),
                higher ? fmt::format("by validation (val_acc), {} is better, * the best",
                                     *higher ? "higher" : "lower")
                       : "not sorted, as it is not known whether higher is better");

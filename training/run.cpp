@@ -346,7 +346,8 @@ RunSummary Run::summary() const {
           .isa = std::string(cpu_isa()),
           .device = place(),
           .options = settings_.values,
-          .data = task_.contents};
+          .data = task_.contents,
+          .validation = task_.validation};
 }
 
 void Run::describe_state() {

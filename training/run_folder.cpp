@@ -39,6 +39,7 @@ Json json_of(const RunSummary& run) {
             {"options", run.options},
             {"result", Json::parse(run.result)}};
   if (!run.data.empty()) json["data"] = run.data;
+  if (!run.validation.empty()) json["validation"] = run.validation;
   return json;
 }
 
@@ -122,8 +123,9 @@ RunSummary parse_run(const std::string& text, const std::string& path) {
                                      {"isa", &run.isa},
                                      {"device", &run.device}})
       *text = json.at(name).get<std::string>();
-    run.finished = json.value("finished", true);  // older files are of finished runs,
-    run.data = json.value("data", "");            // and do not tell the data
+    run.finished = json.value("finished", true);    // older files are of finished runs,
+    run.data = json.value("data", "");              // and do not tell the data,
+    run.validation = json.value("validation", "");  // nor what they are validated on
     run.options = json.at("options").get<std::map<std::string, std::string>>();
     run.result = json.at("result").dump();
     for (const auto& [name, value] : json.at("result").items())

@@ -16,6 +16,7 @@ struct RunSummary {
   std::string result = "{}";                        ///< the JSON object that --json prints
   bool finished = true;                             ///< false while it runs, and if it was interrupted
   std::string data = {};                            ///< fingerprint of the dataset; older files have none
+  std::string validation = {};                      ///< LearningTask::validation; older files have none
   /// Members of `result` that are numbers or texts, as text, in order. Set by read_run().
   std::vector<std::pair<std::string, std::string>> results = {};
 

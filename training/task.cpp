@@ -1,9 +1,11 @@
 #include <adjoint/core/launch.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/content_hash.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/split_columns.h>
 #include <adjoint/data/stored_cuts.h>
+#include <adjoint/graph/edge_attributes.h>
 #include <adjoint/models/node_features.h>
 #include <adjoint/training/feature_place.h>
 #include <adjoint/training/inputs.h>
@@ -28,6 +30,25 @@ std::string fingerprint_of(const Dataset& data, Examples examples, const std::ve
     all += (all.empty() ? "" : "; ") + fingerprint(described);
   }
   return all;
+}
+
+/// "node_class, 500 nodes of splits/val, contents 0123456789abcdef": the task, and what it is validated on.
+std::string validation_of(const Options& options, const Examples& examples,
+                          const std::vector<size_t>& splits) {
+  detail::ContentHash hash;
+  for (const size_t split : splits) {
+    const Tensor& val = examples.splits[split].val;
+    hash.add(val);
+    if (!examples.pairs.src) continue;
+    for (const Tensor* end : {&examples.pairs.src, &examples.pairs.dst})
+      hash.add(detail::gather_edges(*end, val));
+  }
+  return fmt::format("{}, {} {} of {}, contents {:016x}", examples.task,
+                     examples.splits[splits.front()].val.numel(), examples.things,
+                     splits.size() > 1         ? fmt::format("{} splits", splits.size())
+                     : examples.splits_in_file ? examples.place(splits.front(), "val")
+                                               : fmt::format("a split by seed {}", options.run.seed),
+                     hash.result());
 }
 
 /// Refuses labels and targets of which a training has no value, and warns of labels that it does not tell
@@ -139,6 +160,7 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
   if (examples.task == name_of(data.task)) preprocessing.class_names = data.class_names;
   require_values(examples, data, file, splits);
   log_left_out(metric, examples, data.class_names, splits);
+  if (!options.output.run_dir.empty()) validation = validation_of(options, examples, splits);
   if (examples.labels == Labels::classes) metric.name_class(preprocessing.class_names);
   class_weights = {options.run.class_weights, examples, preprocessing.class_names};
   if (class_weights.fit(examples))

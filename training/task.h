@@ -35,8 +35,11 @@ struct LearningTask {
   int64_t runs;                               ///< --runs, or one for each of several splits
   int64_t num_features;                       ///< columns, wherever the features are
   std::string fingerprint;                    ///< of the data, if a checkpoint is read or written
-  std::string graph;                 ///< fingerprint of the graph that learned node features belong to
-  std::string contents;              ///< fingerprint of the file's data, for --run-dir and processes
+  std::string graph;     ///< fingerprint of the graph that learned node features belong to
+  std::string contents;  ///< fingerprint of the file's data, for --run-dir and processes
+  /// What the validation metric is measured on, for --run-dir: "node_class, 500 nodes of splits/val, contents
+  /// …".
+  std::string validation;
   std::optional<EdgeList> edges;     ///< for inductive training
   std::shared_ptr<StoredCuts> cuts;  ///< null without --cuts
 

@@ -1,5 +1,7 @@
 """What a trained model and its runs say of tables, splits and columns that are unlike those of the training."""
 
+import json
+
 from programs import expect, h5py, read, refused, rows, run, write
 
 N = 60
@@ -156,6 +158,32 @@ def test_clamped():
                     expect(from_file, "warning: features: " + text)
 
 
+def test_compare():
+    """Runs are ranked beside others of the same task and validation examples alone."""
+    labels_by_part({"label": lambda part, k: "ab"[k % 2]})
+    run("convert edges e.csv g.h5 --features n.csv --labels y.csv --split 60,20,20 --splits 3 --undirected")
+    for name, line in (("nodes", "train_sage g.h5"), ("more", "train_sage g.h5 --hidden 8"), ("other", "train_gcn g.h5 --split 1"),
+                       ("all", "train_gcn g.h5 --split all"), ("links", "train_link g.h5 --val 0.2"),
+                       ("wide", "train_link g.h5 --val 0.2 --hidden 16"), ("seed4", "train_link g.h5 --val 0.2 --seed 4")):
+        run(f"{line} --epochs 3 --metric auc --quiet --run-dir {name}")
+    names = "nodes more other all links wide seed4".split()
+    text = run("compare", *names)
+    stars = {line.split()[1] for line in text.split("\n\n")[0].splitlines() if line.startswith("*")}
+    assert stars >= {"other", "all", "seed4"} and stars & {"nodes", "more"} and stars & {"links", "wide"}, text
+    groups = [line for line in text.splitlines() if line.startswith("auc on e")]
+    assert len(groups) == 5, text
+    for part in (" (node_class, 12 nodes of splits/val): ", " (node_class, 12 nodes of splits/1/val): ", " (node_class, 12 nodes of 3 splits): all: ",
+                 "pairs of a split by seed 0): ", "pairs of a split by seed 4): seed4: "):
+        assert sum(part in group for group in groups) == 1, (part, text)
+    alone = run("compare nodes more")
+    assert "node_class, 12" not in alone and alone.count("\nauc on e: ") == 1, alone
+    for name in "nodes", "more":  # of an older version
+        told = json.loads(read(f"{name}/run.json"))
+        del told["validation"]
+        write(f"{name}/run.json", json.dumps(told))
+    assert run("compare nodes more").count("\nauc on e: ") == 1
+
+
 def test_splits_and_graphs():
     """Scaling is of the first split's training rows; classes of graphs are of graphs; graphs with names are chosen by them."""
     labels_by_part({"label": lambda part, k: "ab"[k % 2]})
@@ -176,5 +204,5 @@ def test_splits_and_graphs():
     expect(" ".join(run("predict --help").split()), "for a model of graphs, names of graphs, or numbers of those without names")
 
 
-for test in (test_encodings, test_separators, test_losses, test_untrained_columns, test_clamped, test_splits_and_graphs):
+for test in (test_encodings, test_separators, test_losses, test_untrained_columns, test_clamped, test_compare, test_splits_and_graphs):
     test()
