@@ -8,6 +8,8 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/hdf5_file.h>
 
+#include <filesystem>
+
 #include <fmt/format.h>
 
 using namespace adj;
@@ -87,6 +89,7 @@ void inspect(const Options& o) {
   if (has_types(o.file)) return inspect_typed(o);
   Report report{
       .path = o.file, .checked = check_dataset(o.file), .statistics = {}, .extras = {}, .notes = {}};
+  if (!o.json && !std::filesystem::exists(o.file)) data_fail("{}", report.checked.problems.at(0));
   report.statistics = statistics_of(report.checked.data);
   if (o.tiles && report.statistics.structure)
     report.statistics.tiles = tiles_of(report.checked.data.graph.in_edges());

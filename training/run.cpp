@@ -3,6 +3,7 @@
 #include <adjoint/core/log.h>
 #include <adjoint/core/program.h>
 #include <adjoint/core/random.h>
+#include <adjoint/data/detail/names.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/optim/optimizer.h>
 #include <adjoint/training/metric.h>
@@ -36,6 +37,32 @@ double test_auc(const Examples& examples, const Tensor& logits) {
       std::count_if(test.begin(), test.end(), [&](int32_t i) { return labels[static_cast<size_t>(i)] == 1; });
   if (positive == 0 || static_cast<size_t>(positive) == test.size()) return kNone;
   return metric_named("auc", examples.labels, examples.outputs).measure(logits, examples.y, examples.test);
+}
+
+/// Throws unless features are scaled, and classes called, as in the training of a checkpoint: predictions are
+/// by what it has.
+void expect_preprocessing(const models::Preprocessing& preprocessing, const models::Checkpoint& checkpoint) {
+  models::Checkpoint current;
+  preprocessing.save(current);
+  const auto is_same = [&]<class T>(const char* name, T) {
+    const auto values = [&](const models::Checkpoint& one) {
+      const auto found = one.tensors.find(name);
+      return found == one.tensors.end() ? std::vector<T>() : found->second.template to_vector<T>();
+    };
+    return values(current) == values(checkpoint);
+  };
+  for (const char* name : {"features.mean", "features.deviation", "features.scale", "features.zero"})
+    if (!is_same(name, 0.0f))
+      data_fail(
+          "{}: tensors/{}: features were scaled by others than those of this data, expected the same --data",
+          checkpoint.path, name);
+  const bool has_names = checkpoint.tensors.contains("classes.names");  // older ones have none
+  if (has_names && (!is_same("classes.names", uint8_t{}) || !is_same("classes.offsets", int64_t{})))
+    data_fail(
+        "{}: tensors/classes.names: classes have other names than in this data ({}), expected the same "
+        "--data",
+        checkpoint.path,
+        preprocessing.class_names.empty() ? "none" : detail::listed(preprocessing.class_names, 5));
 }
 
 }  // namespace
@@ -428,6 +455,7 @@ void Run::save(models::Checkpoint& checkpoint) const {
 }
 
 void Run::load(const models::Checkpoint& checkpoint) {
+  expect_preprocessing(task_.preprocessing, checkpoint);
   run_ = checkpoint.integer("run", 0, task_.runs - 1);
   choose_split();
   stopped_ = checkpoint.integer("stopped", 0, 1) != 0;

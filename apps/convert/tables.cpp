@@ -199,8 +199,12 @@ void set_like_attributes(EdgeTableFile& table, LikeFile like, Words& notes) {
   for (const ColumnEncoder& encoder : like.encoder.columns) known.push_back(encoder.column);
   for (const std::string& name : table.features)
     if (name != "all" && !integer_in(name) && std::ranges::find(known, name) == known.end())
-      data_fail("{}: edges \"{}\" have no attribute \"{}\", expected all or some of {}", excerpt(like.path),
+      data_fail("{}: edges \"{}\" have no attribute \"{}\", expected {}", excerpt(like.path),
                 excerpt(name_in(table)), excerpt(name), fmt::join(known, ", "));
+  if (table.features != Words{"all"} && table.features.size() != known.size())
+    data_fail("{}: {} attributes of edges \"{}\", expected all {} of {}: {}", excerpt(table.path),
+              table.features.size(), excerpt(name_in(table)), known.size(), excerpt(like.path),
+              fmt::join(known, ", "));
   notes.push_back(
       fmt::format("{}: attributes of edges \"{}\", their types and values for gaps are as in {}: {}",
                   excerpt(table.path), excerpt(name_in(table)), excerpt(like.path), fmt::join(known, ", ")));

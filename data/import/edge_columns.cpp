@@ -409,6 +409,19 @@ bool names_ends_alone(std::span<const std::string> names) {
          });
 }
 
+bool names_nodes_of(std::string_view end, std::string_view column) {
+  const auto without_id = [](Words words) {
+    if (words.size() > 1 && words.back() == "id") words.pop_back();
+    return words;
+  };
+  const Words nodes = without_id(words_in(column)), whole = words_in(end);
+  Words stem = whole;
+  std::erase_if(stem, [](const std::string& word) {
+    return std::ranges::any_of(kEnds, [&](const Ends& e) { return word == e.source || word == e.target; });
+  });
+  return !nodes.empty() && (without_id(whole) == nodes || without_id(stem) == nodes);
+}
+
 bool is_common_name(const std::string& field) {
   if (is_column_name(field) || field.find(":ID") != std::string::npos) return true;
   const std::vector<std::string> words = words_in(field);

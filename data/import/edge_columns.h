@@ -81,6 +81,9 @@ bool is_title(std::span<const std::string> first, std::span<const std::string> s
 /// "dst_id", beside any others. Lines of edges have no such ids.
 bool names_ends_alone(std::span<const std::string> names);
 
+/// Whether a column of nodes is called as what the end of an edge is: paper_id of citing_paper.
+bool names_nodes_of(std::string_view end, std::string_view column);
+
 /// Whether a field is a name that headers use: source, user_id, :START_ID(Person), label.
 bool is_common_name(const std::string& field);
 

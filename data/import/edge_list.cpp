@@ -140,7 +140,9 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
                       (options.header == Header::find_out && has_chosen_name(head.first, options.columns));
   const bool finds_out = !stated && options.header == Header::find_out;
   layout.commented = finds_out && is_named_by_comment(head, options.columns, place);
-  const bool may_be = finds_out && !layout.commented && head.may_be_header();
+  const bool may_be = finds_out && !layout.commented && head.may_be_header() &&
+                      (!head.has_numbers() || head.first[0].empty() ||
+                       edge_columns(head.first, {}, place).rule == Rule::known);
   const auto without_header = [&] {
     return layout.commented ? edge_columns(head.commented, options.columns, place)
                             : edge_columns(head.columns(), options.columns, place);
@@ -238,9 +240,8 @@ ImportedEdges read_entries(const std::string& path, const EdgeListOptions& optio
   return edges;
 }
 
-ImportedEdges read_edges(const std::string& path, const EdgeListOptions& options, NodeIds& ids,
-                         bool& undirected, LabelTexts& labels, ReadProgress& reading,
-                         std::vector<std::string>& notes) {
+ImportedEdges read_edges(const std::string& path, EdgeListOptions& options, NodeIds& ids, bool& undirected,
+                         LabelTexts& labels, ReadProgress& reading, std::vector<std::string>& notes) {
   const TextInput& input = options.text.input;
   const bool arrays = options.layout == EdgeLayout::matrix && detail::has_arrays(path);
   const bool matrix_market = !arrays && has_matrix_market(path, input, options.layout);
@@ -251,6 +252,9 @@ ImportedEdges read_edges(const std::string& path, const EdgeListOptions& options
     const ListLayout layout = layout_of(path, options);
     ids = NodeIds(layout.kind, layout.head.decimal.value_or(Decimal::point));
     ids.reserve_numbers(layout.kind == NodeIds::Kind::numbers ? options.nodes : 0);
+    if (layout.head.has_header() || layout.doubtful)
+      for (const int64_t end : {layout.columns.source, layout.columns.target})
+        options.node_files.columns.ends.push_back(layout.head.first[static_cast<size_t>(end)]);
     return read_list(source, layout, options, ids, labels, notes);
   }
   if (options.columns.weighted() || !options.columns.source.empty() || !options.columns.label.empty())

@@ -221,6 +221,14 @@ const std::string& EdgeTable::type_called(std::string_view field, NodeTypes& typ
   return types.try_emplace(alone.type, alone, files_).first->first;
 }
 
+std::vector<std::string> EdgeTable::ends_of(const std::string& type) const {
+  std::vector<std::string> names;
+  if (!rows_.has_header() || columns_.source_type >= 0) return names;
+  if (type_.src == type) names.push_back(column_name(columns_.source, rows_.names()));
+  if (type_.dst == type) names.push_back(column_name(columns_.target, rows_.names()));
+  return names;
+}
+
 void EdgeTable::add_ids(const std::string& type, NodeIds& ids) {
   const bool typed = columns_.source_type >= 0;
   if (!typed && type_.src != type && type_.dst != type) return;

@@ -56,6 +56,7 @@ std::string ItemNames::str() const {
 
 std::string ItemNames::unknown(std::string_view field) const {
   const std::string found = fmt::format("\"{}\" is no {}", excerpt(field), of_graphs_ ? "graph" : "node");
+  if (is_code(field)) return fmt::format("{}: it begins with a zero, as codes do, expected {}", found, str());
   return count_ == 0 ? found + ", there are none" : fmt::format("{}, expected {}", found, str());
 }
 

@@ -1,5 +1,6 @@
 #include <adjoint/core/error.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/import/detail/field_encoding.h>
 #include <adjoint/data/import/fields.h>
 #include <adjoint/data/import/label_classes.h>
 
@@ -38,19 +39,22 @@ std::optional<double> exact_double_in(std::string_view text) {
   return value && std::abs(*value) < kExact ? value : std::nullopt;
 }
 
-/// Whether two texts are one label: also as the same number, 9 and 9.0, but not as codes, 09.
+/// Whether two texts are one label: also as the same number, 9 and 9.0, but not as codes, 09, and as the same
+/// truth, true and TRUE.
 bool is_same_label(std::string_view a, std::string_view b) {
-  if (a == b) return true;
+  if (a == b || (boolean_in(a) && boolean_in(a) == boolean_in(b))) return true;
   if (is_code(a) || is_code(b)) return false;
   const std::optional<double> number = exact_double_in(a);
   return number && number == exact_double_in(b);
 }
 
-/// Ascending; compares as integers or numbers if all labels are such.
+/// Ascending; compares as integers, numbers or truths if all labels are such.
 struct LabelOrder {
   LabelClasses::Order order;
+  bool truths = false;
   bool operator()(const std::string& a, const std::string& b) const {
     if (order == LabelClasses::Order::integers) return *whole_in(a) < *whole_in(b);
+    if (truths) return *boolean_in(a) < *boolean_in(b);
     return order == LabelClasses::Order::numbers ? *double_in(a) < *double_in(b) : a < b;
   }
 };
@@ -70,7 +74,7 @@ LabelClasses label_classes(const std::vector<const std::string*>& texts) {
     result.codes = std::ranges::count_if(texts, [](const std::string* one) { return is_code(*one); });
   if (result.codes > 0) result.order = text;
   std::map<std::string, int32_t, LabelOrder> classes(
-      LabelOrder{result.order});  // "1" and "1.0" are equal numbers
+      LabelOrder{result.order, all_of(texts, boolean_in)});  // "1" and "1.0" are equal numbers
   for (const std::string* one : texts)
     if (const auto [known, added] = classes.emplace(*one, 0); !added && result.respelled++ == 0)
       result.spelling = fmt::format("\"{}\" of \"{}\"", excerpt(*one), excerpt(known->first));
@@ -101,8 +105,8 @@ std::string LabelClasses::hint(std::string_view option) const {
   else if (!option.empty() && order != Order::text && named && names.size() > kMany)
     text = fmt::format(", {} different ones ({} for targets)", names.size(), option);
   if (respelled > 0)
-    text += fmt::format("; {} other spelling{} of a number, as {}: the same class", respelled,
-                        respelled == 1 ? "" : "s", spelling);
+    text += fmt::format("; {} other spelling{} of a {}, as {}: the same class", respelled,
+                        respelled == 1 ? "" : "s", order == Order::text ? "truth" : "number", spelling);
   return text;
 }
 

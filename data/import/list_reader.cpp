@@ -37,6 +37,7 @@ class ListReader {
     source_.for_blocks([this](const TextBlock& block) { return parse(block); },
                        [this](const Ends& ends) { take(ends); });
     if (doubtful_) settle_header();
+    if (first_may_name_ && edges_.count_lone(ids_.size()) == 1) fail_doubtful();
     if (skipped_.headers > 0 && !header_node().empty())
       source_.fail(
           0,
@@ -301,6 +302,7 @@ class ListReader {
       if (src < 0 || dst < 0)
         source_.fail(ends.last_line, "expected at most {} nodes, found more", NodeIds::kMost);
       // The first line is not a header if another edge has one of its nodes, or if it is a loop.
+      if (edges_.size() > 0 && (src < 2 || dst < 2)) first_may_name_ = false;
       if (doubtful_ && (src < 2 || dst < 2) && !(edges_.size() == 0 && src == 0 && dst == 1)) keep_first();
       EdgeValues values{.line = ends.lines[k]};
       if (!ends.weights.empty()) values.weight = ends.weights[k];
@@ -421,6 +423,11 @@ class ListReader {
   EdgeDirections directions_;
   std::string relation_note_;
   bool doubtful_;
+  /// The first line is an edge with numbers, which may be names, if it is the only one whose ids occur once.
+  bool first_may_name_ = options_.header == Header::find_out && named() && !head_.has_header() &&
+                         !layout_.commented && columns_.rule == EdgeColumns::Rule::first &&
+                         head_.is_word_beside_numbers(columns_.source) &&
+                         head_.is_word_beside_numbers(columns_.target);
   bool first_is_alone_ = false;  // the first line is an edge whose ids occur in no other line
 };
 

@@ -1,5 +1,6 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/import/detail/matching_id.h>
+#include <adjoint/data/import/edge_columns.h>
 #include <adjoint/data/import/node_columns.h>
 
 #include <algorithm>
@@ -8,7 +9,7 @@ namespace adj::detail {
 
 int64_t matching_id(TableRows& rows, const std::vector<int64_t>& columns,
                     const std::function<int32_t(std::string_view)>& find, int64_t count,
-                    std::string_view whose) {
+                    std::string_view whose, const std::vector<std::string>& ends) {
   std::vector<std::vector<bool>> seen(columns.size(), std::vector<bool>(static_cast<size_t>(count)));
   std::vector<int64_t> found(columns.size());
   rows.read(columns, [&](const RowFields& block) {
@@ -20,10 +21,18 @@ int64_t matching_id(TableRows& rows, const std::vector<int64_t>& columns,
       ++found[column];
     }
   });
-  const int64_t most = std::ranges::max(found), least = most == count ? count : 1;
+  const int64_t most = std::ranges::max(found),
+                least = most == count ? count : std::max<int64_t>(1, (most + 1) / 2);
   std::vector<int64_t> matching;
   for (size_t k = 0; k < columns.size(); ++k)
     if (found[k] >= least) matching.push_back(columns[k]);
+  std::vector<int64_t> named;
+  for (const int64_t column : matching)
+    if (std::ranges::any_of(ends, [&](const std::string& end) {
+          return names_nodes_of(end, column_name(column, rows.names()));
+        }))
+      named.push_back(column);
+  if (matching.size() > 1 && named.size() == 1) return named[0];
   if (matching.size() > 1)
     data_fail("{}: {} and {} both have {}ids of {}, expected --id to say which has them", rows.place(),
               column_text(matching[0], rows.names()), column_text(matching[1], rows.names()),

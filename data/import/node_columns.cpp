@@ -37,11 +37,11 @@ int fit_of_id(const std::string& name) {
   return words == Words{"name"} || words == Words{"node", "name"} ? 1 : 0;
 }
 
-bool is_label(const std::string& name) {
+/// Whether it is called as ids or as numbers of things are: customer_no.
+bool is_key(const std::string& name) {
+  constexpr std::string_view kKeys[] = {"no", "nr", "num", "number", "code", "key", "ref"};
   const std::vector<std::string> words = words_in(name);
-  using Words = std::vector<std::string>;
-  return words == Words{"label"} || words == Words{"class"} || words == Words{"node", "label"} ||
-         words == Words{"node", "class"};
+  return fit_of_id(name) > 0 || (!words.empty() && std::ranges::find(kKeys, words.back()) != std::end(kKeys));
 }
 
 /// Masks by name: train_mask, and of several splits train_mask_0, ….
@@ -236,6 +236,15 @@ void find_splits(std::span<const std::string> names, const FirstFields& fields, 
 
 }  // namespace
 
+bool names_ids(const std::string& name) { return fit_of_id(name) > 0; }
+
+bool names_label(const std::string& name) {
+  const std::vector<std::string> words = words_in(name);
+  using Words = std::vector<std::string>;
+  return words == Words{"label"} || words == Words{"class"} || words == Words{"node", "label"} ||
+         words == Words{"node", "class"};
+}
+
 bool tells_rows(int64_t column, std::span<const std::string> names, const FirstFields& fields) {
   if (names.empty()) return false;
   const auto k = static_cast<size_t>(column);
@@ -413,18 +422,28 @@ NodeColumns node_columns(std::span<const std::string> names, const FirstFields& 
   for (const std::string& choice : chosen.without) others.push_back(column(choice));
   const auto is_other = [&](int64_t k) { return std::find(others.begin(), others.end(), k) != others.end(); };
   for (size_t k = 0; k < names.size() && chosen.label.empty(); ++k)
-    if (static_cast<int64_t>(k) != found.id && is_label(names[k]) && !is_other(static_cast<int64_t>(k))) {
+    if (static_cast<int64_t>(k) != found.id && names_label(names[k]) && !is_other(static_cast<int64_t>(k))) {
       if (found.label >= 0)
         data_fail("{}: columns \"{}\" and \"{}\" may both be labels, expected --label to say which (or none)",
                   place, excerpt(names[static_cast<size_t>(found.label)]), excerpt(names[k]));
       found.label = static_cast<int64_t>(k);
     }
-  if (chosen.id.empty() && !chosen.labels_alone && found.id == 0 && has_index_name(names)) {
-    found.possible_ids = {0};
-    for (int64_t k = 1; k < columns; ++k)
-      if (k != found.label && !is_taken(k) && may_be_ids(fields[static_cast<size_t>(k)]))
+  const auto is_end = [&](int64_t k) {
+    return std::ranges::any_of(chosen.ends, [&](const std::string& end) {
+      return names_nodes_of(end, names[static_cast<size_t>(k)]);
+    });
+  };
+  if (chosen.id.empty() && !chosen.labels_alone && found.id >= 0 && !names.empty()) {
+    const bool unnamed = found.id == 0 && has_index_name(names),
+               certain = fit_of_id(names[static_cast<size_t>(found.id)]) > 4;
+    found.possible_ids = {found.id};
+    for (int64_t k = 0; k < columns; ++k)
+      if (const auto c = static_cast<size_t>(k);
+          k != found.id && k != found.label && !is_taken(k) && may_be_ids(fields[c]) &&
+          (unnamed || is_end(k) || (!certain && is_key(names[c]) && !(k == 0 && index))))
         found.possible_ids.push_back(k);
     if (found.possible_ids.size() == 1) found.possible_ids.clear();
+    found.guessed_id = found.guessed_id || !found.possible_ids.empty();
   }
   // Beside an index and the label of a file of labels one column remains for the ids.
   if (chosen.labels_alone && chosen.id.empty() && index && found.id == 0 && columns == 3 && found.label > 0)

@@ -24,6 +24,7 @@ struct NodeColumnNames {
   std::vector<std::string> without = {};
   std::vector<std::string> typed = {};  ///< features by their type, if they exist: no ids or splits
   bool labels_alone = false;            ///< the table has ids and labels, no features
+  std::vector<std::string> ends = {};   ///< names of the columns that have the same ids in tables of edges
 };
 
 /// Columns of a table of nodes, from 0.
@@ -43,10 +44,11 @@ struct NodeColumns {
   std::vector<int64_t> doubtful_splits = {};
   /// Columns called as ids in a file of labels by row, which are passed over.
   std::vector<int64_t> row_ids = {};
-  /// `id` was found, but not as a first column whose name says ids.
+  /// `id` was found, but not as a first column whose name says ids, or there are others that may be it.
   bool guessed_id = false;
-  /// Where a first column without a name, or called index, is the id because no name says ids: it, and others
-  /// that may have them instead, without repeats and fractions. Else empty.
+  /// Where several columns may have the ids, `id` first: beside a first column without a name, or called
+  /// index, all without repeats and fractions; else of these those that are called as ids or numbers of
+  /// things are, or as ends of edges. Else empty.
   std::vector<int64_t> possible_ids = {};
 
   /// "; ids from column 2 (user_id)", or nothing.
@@ -79,6 +81,11 @@ NodeColumns node_columns(std::span<const std::string> names, const FirstFields& 
 /// those that are missing and those that are new.
 std::vector<int64_t> columns_like(std::span<const std::string> known, std::span<const std::string> names,
                                   int64_t columns, const std::string& place);
+
+/// Whether columns of ids have such a name: node_id, user_id, name.
+bool names_ids(const std::string& name);
+/// Whether columns of labels have such a name: label, class.
+bool names_label(const std::string& name);
 
 /// Whether a column of a table of edges has numbers or names of its rows: a data frame's index, edge_id.
 bool tells_rows(int64_t column, std::span<const std::string> names, const FirstFields& fields);

@@ -238,7 +238,7 @@ void choose_matching_id(NodeFiles& files, const TextFormat& text, const NodeIds&
   TableRows rows(files.features, text, Header::yes, {});
   const int64_t column = detail::matching_id(
       rows, head.columns().possible_ids, [&](std::string_view id) { return ids.find(id); }, ids.size(),
-      "edges");
+      "edges", files.columns.ends);
   if (column == head.id_column()) return;
   files.columns.id = choice_for(column, rows.names());
   notes.push_back(fmt::format("{}: ids from {}, which has those of edges", excerpt(files.features),
@@ -290,7 +290,7 @@ void add_listed_nodes(const NodeFiles& files, const TextFormat& text, NodeIds& i
         "(--id COLUMN says which column has them)",
         excerpt(unknown[0].first), column_text(rows.id_column(), rows.names()));
   if (unknown[0].second == format.first_line && !rows.has_header() && files.headers == Header::find_out &&
-      rows.head().may_be_header())
+      (rows.head().may_be_header() || rows.head().is_word_beside_numbers(rows.id_column())))
     source.fail(
         format.first_line,
         "\"{}\" is in no edge, so that the line is a header or a node, expected --node-headers yes or no "

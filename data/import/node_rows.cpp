@@ -74,10 +74,15 @@ void NodeRows::read_columns(std::vector<int64_t> columns) {
 }
 
 bool NodeRows::finds_header(const NodeIds& ids) const {
-  if (head_.first.empty() || !head_.may_be_header()) return false;
+  if (head_.first.empty()) return false;
   const std::string& word = head_.first[0];
   if (!by_row_ && ids.find(std::string_view(word)) >= 0) return false;
-  return head_.numbers_under_words() || is_column_name(word) || (!by_row_ && word.empty());
+  if (!by_row_ && ids.kind() != NodeIds::Kind::names && head_.is_word_beside_numbers(0) &&
+      !head_.second.empty() && ids.find(std::string_view(head_.second[0])) >= 0)
+    return true;
+  if (!head_.may_be_header()) return false;
+  return (!by_row_ && head_.names_beside_numbers()) || head_.numbers_under_words() || is_column_name(word) ||
+         (!by_row_ && word.empty());
 }
 
 std::string_view NodeRows::header_hint(int64_t line) const {

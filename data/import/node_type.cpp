@@ -54,10 +54,10 @@ NodeType::NodeType(const NodeTableFile& table, const TableFiles& files, bool joi
 }
 
 void NodeType::find_columns() {
-  columns_ = node_columns(
-      rows_->names(), rows_->first_fields(), rows_->columns(),
-      {table_.id, table_.label, table_.features, table_.without, typed_columns(table_.types, table_.like)},
-      false, rows_->place());
+  columns_ = node_columns(rows_->names(), rows_->first_fields(), rows_->columns(),
+                          {table_.id, table_.label, table_.features, table_.without,
+                           typed_columns(table_.types, table_.like), false, ends_},
+                          false, rows_->place());
   std::vector<int64_t> columns = columns_.features;
   columns.insert(columns.end(), {columns_.id, columns_.label, rows_->column(table_.time),
                                  rows_->column(table_.split), graph_});
@@ -69,10 +69,29 @@ std::string NodeType::id_key(std::string_view id) {
   return integer ? std::to_string(*integer) : std::string(id);
 }
 
+void NodeType::set_ends(std::vector<std::string> names) {
+  if (!rows_ || joined_ || names.empty()) return;
+  ends_ = std::move(names);
+  find_columns();
+}
+
+bool NodeType::has_doubtful_head() const {
+  return rows_ && !joined_ && rows_->guessed_header() && rows_->head().is_word_beside_numbers(columns_.id);
+}
+
+void NodeType::expect_head(const NodeIds& ends) const {
+  const std::string& id = rows_->head().first[static_cast<size_t>(columns_.id)];
+  const bool is_node = ends.find(id_key(id)) >= 0;
+  if (is_node == rows_->has_header())
+    data_fail(
+        "{}: \"{}\", a header or a row, as \"{}\" is in {} edge, expected --header yes or no to say which",
+        rows_->place(), excerpt(rows_->head().row), excerpt(id), is_node ? "an" : "no");
+}
+
 void NodeType::choose_id(const NodeIds& ends, std::vector<std::string>& notes) {
   const int64_t column = detail::matching_id(
       *rows_, columns_.possible_ids, [&](std::string_view id) { return ends.find(id_key(id)); }, ends.size(),
-      "edges");
+      "edges", ends_);
   if (column == columns_.id) return;
   table_.id = choice_for(column, rows_->names());
   find_columns();
@@ -167,7 +186,7 @@ NodeFiles NodeType::node_files() const {
   NodeFiles files;
   files.features = table_.path;
   files.features_by_row = joined_;
-  files.columns = {table_.id, table_.label, table_.features, table_.without};
+  files.columns = {table_.id, table_.label, table_.features, table_.without, {}, false, ends_};
   files.types = table_.types;
   files.like = table_.like;
   files.impute = table_.impute;

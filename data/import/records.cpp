@@ -111,7 +111,7 @@ bool RecordFields::next_quoted() {
   if (end == kNone)
     source_.fail(number_ + std::count(record_.data(), rest.data(), '\n'),
                  "a quote that is not closed, expected a second one");
-  field_ = rest.substr(1, end - 2);
+  field_ = trimmed(rest.substr(1, end - 2));
   if (field_.find('"') != kNone) {
     unquoted_.clear();
     for (size_t k = 0; k < field_.size(); ++k) {

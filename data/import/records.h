@@ -102,7 +102,7 @@ class RecordReader {
   int64_t number_ = 0;
 };
 
-/// Iterates over the fields of a record, trimmed unless quoted. Throws DataError naming the line of an
+/// Iterates over the fields of a record, trimmed also within quotes. Throws DataError naming the line of an
 /// unclosed quote, or of the record with text after a closing quote.
 ///
 ///   for (RecordFields at(source, number, record, separator); at.next();) use(at.field());

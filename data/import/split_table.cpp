@@ -109,6 +109,7 @@ class SplitColumn {
       if (item < 0 && table_.by_row)
         source_.fail(line, "row {}, from 0, of a file with {} {}, expected one row each", rows - 1,
                      items_.count(), word());
+      if (item < 0 && !table_.by_row && items_.is_code(id)) source_.fail(line, "{}", items_.unknown(id));
       if (item < 0) {
         strangers.add(name, line);
         continue;
@@ -145,7 +146,8 @@ class SplitColumn {
     column_ = chosen_column(table_.column, head_.names(), head_.columns(), place);
     // A column chosen by number: the first row is a header if it has no value there and names no node.
     const std::string& cell = first[static_cast<size_t>(column_)];
-    if (table_.header == Header::find_out && !is_value(cell) && !is_missing(cell) &&
+    if (table_.header == Header::find_out &&
+        (head_.names_beside_numbers() || (!is_value(cell) && !is_missing(cell))) &&
         (table_.by_row || items_.find(std::string_view(first[0])) < 0))
       head_.take_header();
     if (table_.by_row) return;

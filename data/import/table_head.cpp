@@ -1,7 +1,10 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/import/edge_columns.h>
+#include <adjoint/data/import/node_columns.h>
 #include <adjoint/data/import/table_head.h>
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/ranges.h>
 
@@ -58,6 +61,12 @@ std::vector<std::string> fields_of(Cursor cursor) {
   std::vector<std::string> fields;
   while (cursor.next()) fields.emplace_back(cursor.field());
   return fields;
+}
+
+/// Whether fields may be names of columns: none occurs twice, and none but the first is empty.
+bool all_differ(const std::vector<std::string>& fields) {
+  const std::set<std::string_view> all(fields.begin(), fields.end());
+  return all.size() == fields.size() && std::find(fields.begin() + 1, fields.end(), "") == fields.end();
 }
 
 /// Those of a comment that may name the columns; or none.
@@ -118,10 +127,28 @@ std::string TableHead::wrong_count(int64_t count) const {
                          : "");
 }
 
-bool TableHead::may_be_header() const {
-  return std::none_of(first.begin(), first.end(), [this](const std::string& field) {
+bool TableHead::has_numbers() const {
+  return std::any_of(first.begin(), first.end(), [this](const std::string& field) {
     return is_number(field, decimal.value_or(Decimal::point));
   });
+}
+
+bool TableHead::may_be_header() const { return !has_numbers() || names_beside_numbers(); }
+
+bool TableHead::names_beside_numbers() const {
+  if (!has_numbers() || second.size() != first.size() || !all_differ(first)) return false;
+  if (first[0].empty()) return !second[0].empty();
+  const auto names_columns = [](const std::vector<std::string>& row) {
+    return names_ids(row[0]) || std::ranges::any_of(row, names_label) ||
+           edge_columns(row, {}, "").rule == EdgeColumns::Rule::known;
+  };
+  return names_columns(first) && !names_columns(second);
+}
+
+bool TableHead::is_word_beside_numbers(int64_t column) const {
+  const std::string& word = first[static_cast<size_t>(column)];
+  return has_numbers() && !is_number(word, decimal.value_or(Decimal::point)) && !is_missing(word) &&
+         all_differ(first);
 }
 
 bool TableHead::numbers_under_words() const {

@@ -69,8 +69,14 @@ struct TableHead {
   std::string_view decimal_hint(std::string_view field) const;
   /// "4 fields, expected 3 as in the first line", of a row of `count`; with the reason if rows have names.
   std::string wrong_count(int64_t count) const;
-  /// False if one of the first row's fields is a number, so that it is not a header.
+  bool has_numbers() const;  ///< in the first row
+  /// False if one of the first row's fields is a number, unless it names columns all the same.
   bool may_be_header() const;
+  /// True if numbers of the first row are names, as of years: all its fields differ, and it has a common name
+  /// of ids, of both ends or of labels, or a data frame's corner, where the second row has none.
+  bool names_beside_numbers() const;
+  /// True if the first row has numbers in fields that all differ, and a word in this one: a header or not.
+  bool is_word_beside_numbers(int64_t column) const;
   /// True if a column has a number in the second row, and a word in the first.
   bool numbers_under_words() const;
 };

@@ -39,12 +39,14 @@ TableRows::TableRows(const std::string& path, const TextFormat& text, Header hea
   const auto is_named = [](const std::string& name) { return !name.empty(); };
   bool is_header = head_.is_table || header == Header::yes || (header == Header::find_out && named);
   if (!is_header && header == Header::find_out && head_.may_be_header()) {
-    is_header = head_.numbers_under_words() || std::any_of(first.begin(), first.end(), is_common_name) ||
+    is_header = head_.names_beside_numbers() || head_.numbers_under_words() ||
+                std::any_of(first.begin(), first.end(), is_common_name) ||
                 (first[0].empty() && std::ranges::any_of(first, is_named)) || names_ends(first, place_);
     if (!is_header)
       data_fail("{}: \"{}\", a header or a row, expected --header yes or no to say which", place_,
                 excerpt(head_.row));
   }
+  guessed_header_ = !head_.is_table && header == Header::find_out && !named;
   if (!is_header) return;
   head_.take_header();
   if (head_.second.empty()) data_fail("{}: no rows after the header, expected some", place_);

@@ -66,11 +66,13 @@ class TableImport {
     bool joined = false;
     for (const EdgeTableFile& table : files_.edges) joined = joined || !table.graph.empty();
     for (const NodeTableFile& table : files_.nodes) {
+      expect_like_alone(table, !table.features.empty());
       if (types_.contains(table.type))
         data_fail("two tables of nodes \"{}\", expected one for each type", excerpt(table.type));
       types_.try_emplace(table.type, table, written_as(table), joined);
     }
     for (const EdgeTableFile& table : files_.edges) {
+      expect_like_alone(table, false);
       expect_graphs(table);
       tables_.push_back(std::make_unique<EdgeTable>(table, written_as(table), types_));
     }
@@ -94,7 +96,7 @@ class TableImport {
 
   TypedDataset read() {
     for (auto& [name, type] : types_) {
-      if (type.has_open_id()) choose_id(name, type);
+      find_ids(name, type);
       type.read_ids();
     }
     for (const auto& table : tables_) table->read_ends(types_);
@@ -125,10 +127,25 @@ class TableImport {
   }
 
  private:
-  void choose_id(const std::string& name, NodeType& type) {
+  /// Decides by edges what names of a table leave open.
+  void find_ids(const std::string& name, NodeType& type) {
+    std::vector<std::string> names;
+    for (const auto& table : tables_) std::ranges::copy(table->ends_of(name), std::back_inserter(names));
+    type.set_ends(std::move(names));
+    if (!type.has_open_id() && !type.has_doubtful_head()) return;
     NodeIds ends(NodeIds::Kind::names, files_.id_decimal());
     for (const auto& table : tables_) table->add_ids(name, ends);
-    if (ends.size() > 0) type.choose_id(ends, notes_);
+    if (ends.size() == 0) return;
+    if (type.has_open_id()) type.choose_id(ends, notes_);
+    if (type.has_doubtful_head()) type.expect_head(ends);
+  }
+
+  /// What the file of an encoder decides cannot be chosen.
+  static void expect_like_alone(const ItemColumns& table, bool columns) {
+    if (table.like && (columns || !table.without.empty() || !table.types.empty() || table.impute))
+      data_fail(
+          "{}: --like: conflicts with columns, without, types and impute of the table, which {} decides",
+          excerpt(table.path), excerpt(table.like->path));
   }
 
   /// Where edges have no column of graphs that was chosen for all tables, nodes alone may have it.

@@ -2,6 +2,7 @@
 #include <adjoint/data/import/text_source.h>
 
 #include <set>
+#include <vector>
 
 namespace adj::detail {
 
@@ -23,7 +24,11 @@ std::string read_text(const std::string& path) {
 
 YamlFile::YamlFile(std::string path) : path_(std::move(path)) {
   try {
-    root_ = YAML::Load(read_text(path_));
+    const std::vector<YAML::Node> documents = YAML::LoadAll(read_text(path_));
+    if (!documents.empty()) root_ = documents[0];
+    for (size_t k = 1; k < documents.size(); ++k)
+      if (!documents[k].IsNull())
+        fail(documents[k].Mark(), "a second document, after --- or ..., expected one in a file");
   } catch (const YAML::Exception& error) {
     fail(error.mark, "not YAML: {}", error.msg);
   }

@@ -398,7 +398,7 @@ def test_single_type():
         expect(run(f"convert tables {f} --like {like}"), 'attributes of edges "pays"', f"as in {like}: kind, fee")
         assert sorted(datasets_in("new.h5")["edges/attr"].tolist()) == [[1, 2], [2, 0]]
     run(f"convert tables t.h5 --nodes shop=p.csv {g} --label shop=none")
-    for words, text in (("--attributes pays=kind,n", 'no attribute "n", expected all or some of kind, fee'),
+    for words, text in (("--attributes pays=kind,n", 'no attribute "n", expected kind, fee'),
                         ("--edges person:owes:person=e.csv --attributes owes=kind", '0 types of edges "owes"')):
         expect(refused(f"{f} --nodes shop=p.csv --like t.h5 {words}"), text)
     run(f"convert tables {f} --nodes shop=p.csv --like t.h5")

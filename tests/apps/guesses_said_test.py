@@ -755,9 +755,127 @@ def test_words():
     refused("convert tables t.yaml g.h5", says="maybe: expected true, false")
 
 
+def test_numbers_as_names():
+    """Years and the columns of a data frame are names beside id, label or two ends; what may be a header or a row is refused."""
+    def ids(path):
+        with h5py.File(path) as f:
+            return texts(f, "nodes/name") if "nodes/name" in f else f["nodes/id"][:].tolist()
+    write("e.csv", "src,dst\na,b\nb,c\nc,a\n")
+    write("i.csv", "src,dst\n1,2\n2,3\n3,1\n")
+    write("l.csv", "id,kind\na,x\nb,y\nc,x\n")
+    for header in "id,2019,2020", "node_id,0,1", ",0,1", "name,0.5,0.95", '"user_id","2019","2020"':
+        for rows, edges, names in (("a,1,2\nb,3,4\nc,5,5\n", "e.csv", ["a", "b", "c"]), ("1,1,2\n2,3,4\n3,5,5\n", "i.csv", [1, 2, 3])):
+            write("n.csv", f"{header}\n{rows}")
+            for line in f"edges {edges} g.h5 --features n.csv", f"tables g.h5 --nodes p=n.csv --edges p:e:p={edges}":
+                expect(run(f"convert {line}"), "line 1 taken as header: ")
+                assert ids("g.h5") == names, (header, line)
+                with h5py.File("g.h5") as f:
+                    assert texts(f, "nodes/x_names") == [name.strip('"') for name in header.split(",")[1:]]
+    write("n.csv", "country,2019,2020,label\na,1,2,x\nb,3,4,y\nc,5,5,x\n")
+    for line in "edges e.csv g.h5 --features n.csv", "tables g.h5 --nodes p=n.csv --edges p:e:p=e.csv":
+        expect(run(f"convert {line}"), "labels from column 4 (label)")
+    # A word that is no node is a header or a node without edges; above integers it is a header.
+    write("n.csv", "country,2019,2020\na,1,2\nb,3,4\nc,5,5\n")
+    refused("convert edges e.csv g.h5 --features n.csv", says='"country" is in no edge, so that the line is a header or a node, expected --node-headers')
+    refused("convert tables g.h5 --nodes p=n.csv --edges p:e:p=e.csv",
+            says='n.csv:1: "country,2019,2020", a header or a row, as "country" is in no edge, expected --header yes or no to say which\n')
+    run("convert tables g.h5 --nodes p=n.csv --edges p:e:p=e.csv --header p=yes")
+    write("n.csv", "country,2019,2020\n1,1,2\n2,3,4\n3,5,5\n")
+    run("convert edges i.csv g.h5 --features n.csv")
+    assert ids("g.h5") == [1, 2, 3]
+    refused("convert tables g.h5 --nodes p=n.csv --edges p:e:p=i.csv", says='as "country" is in no edge')
+    for first, edges in (("a,5,6", "e.csv"), ("id,5,6", "ends.csv")):  # rows
+        write("ends.csv", "src,dst\nid,b\nb,c\nc,id\n")
+        write("n.csv", f"{first}\nb,3,4\nc,5,5\n")
+        run(f"convert edges {edges} g.h5 --features n.csv")
+        assert sorted(ids("g.h5")) == sorted([first.split(",")[0], "b", "c"])
+    refused("convert tables g.h5 --nodes p=n.csv --edges p:e:p=ends.csv", says='as "id" is in an edge')
+    # Edges, pairs and splits.
+    write("y.csv", "user,friend,2019\na,b,1\nb,c,2\nc,a,3\n")
+    refused("convert edges y.csv g.h5", says='y.csv:1: "user,friend,2019", a header or an edge, expected --header yes or no to say which')
+    for first in "name b 0.5\nb name 3\n", "a b 0.5\nc d 3\n":  # edges
+        write("y.csv", first)
+        run("convert edges y.csv g.h5 --weight 3")
+        assert len(edges_in("g.h5")[0]) == 2
+    write("y.csv", ",0,1\n0,5,6\n1,6,7\n2,7,5\n")
+    run("convert edges y.csv g.h5")
+    assert edges_in("g.h5")[0] == [(5, 6), (6, 7), (7, 5)]
+    write("n.csv", "id,2019,part,label\na,1,train,x\nb,3,val,y\nc,5,test,x\n")
+    write("y.csv", "src,dst,2019,2020\na,b,1,5\nb,c,2,6\nc,a,3,7\n")
+    run("convert edges y.csv g.h5 --features n.csv --weight 2019")
+    assert edges_in("g.h5") == ([("a", "b"), ("b", "c"), ("c", "a")], 3)
+    expect(run("convert tables t.h5 --nodes p=n.csv --edges p:e:p=y.csv --attributes e=2019,2020"), "attributes from 2019, 2020")
+    expect(run("split g.h5 s.h5 --table n.csv --by-column 3"), "line 1 taken as header: id,2019,part,label")
+
+
+def test_several_ids():
+    """Beside a column id edges say which has the ids, by its name or else by what it has."""
+    def keys(*words):
+        """The first nodes' ids for both commands."""
+        for line in "edges e.csv g.h5 --features n.csv", "tables g.h5 --nodes p=n.csv --edges p:e:p=e.csv":
+            text = run(f"convert {line}")
+            expect(text, *words)
+            with h5py.File("g.h5") as f:
+                found = f["nodes/id"][:].tolist()
+                yield {found[k]: f["nodes/x"][k, -1] for k in range(4)}
+    for column, ends in (("customer_no", "from_customer_no,to_customer_no"), ("paper", "citing_paper,cited_paper"), ("emp_nr", "boss_emp_nr,emp_nr"),
+                         ("sensor", "sensor1,sensor2"), ("station", "from_station,to_station"), ("key", "src_key,dst_key"), ("user_id", "user_id,friend_id")):
+        write("n.csv", f"id,{column},age\n1,4,10\n2,3,20\n3,2,30\n4,1,40\n")
+        write("e.csv", f"{ends}\n1,2\n2,3\n3,4\n4,1\n")
+        if column not in ("user_id", "emp_nr"):
+            assert list(keys(f"ids from column 2 ({column})")) == [{1: 40, 2: 30, 3: 20, 4: 10}] * 2, column
+        else:  # ends may be of two kinds
+            run(f"convert tables g.h5 --nodes {column[:-3]}=n.csv --edges {column[:-3]}:knows:{column[:-3]}=e.csv")
+            with h5py.File("g.h5") as f:
+                assert f["nodes/x"][:, -1].tolist() == [10, 20, 30, 40] and f["nodes/id"][:].tolist() == [4, 3, 2, 1]
+    write("n.csv", "id,customer_no,age\n1,4,10\n2,3,20\n3,2,30\n4,1,40\n")
+    write("e.csv", "src,dst\n1,2\n2,3\n3,4\n4,1\n")
+    both = "column 1 (id) and column 2 (customer_no) both have all ids of edges, expected --id to say which has them"
+    refused("convert edges e.csv g.h5 --features n.csv", says=both)
+    refused("convert tables g.h5 --nodes p=n.csv --edges p:e:p=e.csv", says=both)
+    run("convert edges e.csv g.h5 --features n.csv --id id")
+    write("n.csv", "id,customer_no,age\n1,14,10\n2,13,20\n3,12,30\n4,11,40\n")
+    assert list(keys("ids from column 1 (id)")) == [{1: 10, 2: 20, 3: 30, 4: 40}] * 2
+
+
+def test_blanks_in_quotes():
+    """Blanks at the ends of values are cut within quotes, too: a quoted table is the same as one without quotes."""
+    write("e.csv", "src,dst\nk0,k1 \nk2,k3\n")
+    write("q.csv", '"id","city","label"\n"k0","rome ","x"\n"k1 "," rome","x "\n"k2","oslo","y"\n"k3"," a ""b"" ","y"\n')
+    write("u.csv", 'id,city,label\nk0,rome ,x\nk1 , rome,x \nk2,oslo,y\nk3, a "b" ,y\n')
+    for kind in "hash", "category", "text", "set":
+        found = []
+        for table in "q.csv", "u.csv":
+            run(f"convert edges e.csv {table}.h5 --features {table} --types city={kind}")
+            with h5py.File(f"{table}.h5") as f:
+                found.append((texts(f, "nodes/name"), f["nodes/x"][:].tolist(), texts(f, "nodes/class_names")))
+        assert found[0] == found[1] and found[0][0] == ["k0", "k1", "k2", "k3"] and found[0][2] == ["x", "y"], kind
+
+
+def test_documents():
+    """What follows the first document of a description is refused."""
+    write("e.csv", "src,dst\na,b\nb,c\n")
+    for end in "---\nedges: [f.csv]\n", "...\n- {file: f.csv}\n":
+        write("t.yaml", "---\nedges: [e.csv]\n" + end)
+        refused("convert tables t.yaml g.h5", says=["t.yaml:4: ", "a second document, after --- or ..., expected one in a file"])
+    write("t.yaml", "---\nedges: [e.csv]\n...\n")
+    run("convert tables t.yaml g.h5")
+
+
+def test_truths():
+    """Labels true and TRUE are one class, as features are."""
+    write("e.csv", "src,dst\na,b\nb,c\nc,a\n")
+    write("n.csv", "id,x,label\na,1,True\nb,2,FALSE\nc,3,TRUE\n")
+    expect(run("convert edges e.csv g.h5 --features n.csv"), '; 1 other spelling of a truth, as "TRUE" of "True": the same class')
+    with h5py.File("g.h5") as f:
+        assert (texts(f, "nodes/class_names"), f["nodes/y"][:].tolist()) == (["FALSE", "True"], [1, 0, 1])
+    refused("inspect absent.h5", says="inspect: absent.h5: No such file or directory\n")
+
+
 for test in (test_spellings, test_spellings_between_tables, test_first_column, test_copies_of_labels, test_triples,
              test_signs, test_several_labels, test_headers, test_tu, test_positions, test_thousands,
              test_other_spellings_by_hash, test_dates, test_zones, test_fillings_of_edges, test_nouns, test_sums_of_zero,
              test_matrix_with_commas, test_masks, test_missing_labels, test_lines_dropped, test_labels_beside, test_relations,
-             test_rounding, test_chosen_labels, test_label_codes, test_lists_with_quotes, test_words):
+             test_rounding, test_chosen_labels, test_label_codes, test_lists_with_quotes, test_words,
+             test_numbers_as_names, test_several_ids, test_blanks_in_quotes, test_documents, test_truths):
     test()

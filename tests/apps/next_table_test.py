@@ -204,5 +204,54 @@ def test_splits_and_graphs():
     expect(" ".join(run("predict --help").split()), "for a model of graphs, names of graphs, or numbers of those without names")
 
 
-for test in (test_encodings, test_separators, test_losses, test_untrained_columns, test_clamped, test_compare, test_splits_and_graphs):
+def test_like_alone():
+    """What the file of --like decides is no choice of tables: the file would have another encoder than its features."""
+    write("e.csv", "src,dst,w,v\na,b,1,2\nb,c,2,2\nc,a,3,1\n")
+    write("n.csv", "id,age,city,label\na,1,rome,x\nb,2,oslo,y\nc,3,rome,x\n")
+    words = ("tables {} --nodes p=n.csv --edges p:e:p=e.csv --attributes e=w,v",)
+    run("convert", *words[0].format("g.h5").split(), "--impute", "p=mean")
+    like = "convert " + words[0].format("x.h5") + " --like g.h5"
+    run(like)
+    for choice in "--impute p=mean", "--types p=city=hash", "--columns p=age,city", "--without p=city":
+        refused(f"{like} {choice}", says="n.csv: --like: conflicts with columns, without, types and impute of the table, which g.h5 decides")
+    refused(f"{like} --types e=w=category", says="e.csv: --like: conflicts with ")
+    refused(like.replace("e=w,v", "e=w"), says="e.csv: 1 attributes of edges \"e\", expected all 2 of g.h5: w, v")
+    run(like.replace("e=w,v", "e=all"))
+    write("t.yaml", "nodes: {p: {file: n.csv, types: {city: category}}}\nedges: [{file: e.csv, type: 'p:e:p'}]\n")
+    refused("convert tables t.yaml x.h5 --like g.h5", says="n.csv: --like: conflicts with ")
+
+
+def test_resumed_data():
+    """A training is resumed with the scaling of features and the names of classes that its checkpoint has."""
+    write("e.csv", "src,dst\n" + "".join(f"n{k},n{(k + 1) % N}\n" for k in range(N)))
+
+    def data(path, factor, names):
+        write("n.csv", "id,a,b,label\n" + "".join(f"n{k},{factor * (k % 7)},{factor * (k % 5 + 8)},{names[k % 2]}\n" for k in range(N)))
+        run(f"convert edges e.csv {path} --features n.csv --split 60,20,20")
+    data("g.h5", 1, "xy")
+    data("four.h5", 4, "xy")
+    data("named.h5", 1, "ab")
+    run("train_gcn g.h5 --epochs 2 --quiet --checkpoint c.h5")
+    refused("train_gcn four.h5 --epochs 4 --quiet --resume c.h5", says="c.h5: tensors/features.mean: features were scaled by others than those of this data")
+    refused("train_gcn named.h5 --epochs 4 --quiet --resume c.h5", says="c.h5: tensors/classes.names: classes have other names than in this data (a, b), expected the same --data")
+    run("train_gcn g.h5 --epochs 4 --quiet --resume c.h5")
+
+
+def test_codes():
+    """Where ids are integers 007 is no node, of pairs, chosen nodes and splits as of edges."""
+    write("e.csv", "src,dst\n" + "".join(f"{k},{k % N + 1}\n" for k in range(1, N + 1)))
+    write("n.csv", "id,x,label\n" + "".join(f"{k},{k % 7},{'ab'[k % 2]}\n" for k in range(1, N + 1)))
+    run("convert edges e.csv g.h5 --features n.csv --split 60,20,20")
+    run("train_link g.h5 --epochs 1 --quiet --checkpoint l.h5")
+    code = '"007" is no node: it begins with a zero, as codes do, expected integers from 1 to 60'
+    write("p.csv", "src,dst\n1,2\n007,4\n")
+    refused("predict g.h5 --checkpoint l.h5 --pairs p.csv --out o.csv", says="p.csv:3: " + code)
+    write("c.csv", "id\n007\n")
+    refused("predict g.h5 --checkpoint l.h5 --nodes c.csv --embeddings o.csv", says="c.csv:2: " + code)
+    write("t.csv", "id,part\n007,train\n" + "".join(f"{k},{('train', 'val', 'test')[k % 3]}\n" for k in range(8, N)))
+    refused("split g.h5 s.h5 --table t.csv --by-column part", says="t.csv:2: " + code)
+
+
+for test in (test_encodings, test_separators, test_losses, test_untrained_columns, test_clamped, test_compare, test_splits_and_graphs,
+             test_like_alone, test_resumed_data, test_codes):
     test()

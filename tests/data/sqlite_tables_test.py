@@ -10,7 +10,7 @@ from peers import PARTS, expect, np, read, refused as refused_with, rows, run, w
 
 from from_adjoint import read_dataset
 
-NAMES = ["a, b", 'say "hi"', "two\nlines", " blanks ", "Müller", "#x", "%y", "007", "semi;colon\ttab", "cr\r\nlf", "'q'", "z"]
+NAMES = ["a, b", 'say "hi"', "two\nlines", "blanks", "Müller", "#x", "%y", "007", "semi;colon\ttab", "cr\r\nlf", "'q'", "z"]
 SIZES = [0.1, 1 / 3, -1e-30, 3.4e38, 2.0, 7, -5, 16777217, 1e-44, 0.1 + 0.2, 123456.789, 12345678.9]
 
 
@@ -47,7 +47,7 @@ execute("shop.db", "CREATE TABLE people (name TEXT, size REAL, colour TEXT, kind
         "CREATE TABLE parts (name TEXT, part TEXT)", "CREATE TABLE none (source, target)",
         rows=[("INSERT INTO people VALUES (?, ?, ?, ?)",
                [(name, SIZES[k], ["red", "blue", None][k % 3], ["x", "y", None, "z"][k % 4]) for k, name in enumerate(NAMES)]),
-              ("INSERT INTO links VALUES (?, ?, ?)", [(NAMES[a], NAMES[b], SIZES[a]) for a, b in links]),
+              ("INSERT INTO links VALUES (?, ?, ?)", [(NAMES[a].replace("blanks", " blanks "), NAMES[b], SIZES[a]) for a, b in links]),
               ("INSERT INTO parts VALUES (?, ?)", [(name, PARTS[k % 3]) for k, name in enumerate(NAMES)])])
 for table in ("people", "links", "parts"):
     with sqlite3.connect("shop.db") as db, open(table + ".csv", "w", newline="") as file:

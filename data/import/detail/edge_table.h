@@ -19,6 +19,8 @@ class EdgeTable {
   const std::string& path() const { return table_.path; }
   /// Adds the ids of ends of a type of nodes to `ids`, names by NodeType::id_key().
   void add_ids(const std::string& type, NodeIds& ids);
+  /// Names of the columns with ends of a type of nodes; none without a header.
+  std::vector<std::string> ends_of(const std::string& type) const;
   void read_ends(NodeTypes& types);
 
   struct Part {

@@ -22,10 +22,12 @@ class ItemNames {
   std::string_view word() const { return of_graphs_ ? "graphs" : "nodes"; }
   int64_t count() const { return count_; }
   /// Row of the dataset; -1: none of that name.
-  int32_t find(std::string_view field) const { return row_of(ids_.find(field)); }
+  int32_t find(std::string_view field) const { return is_code(field) ? -1 : row_of(ids_.find(field)); }
   int32_t find(std::string_view field, IdSpellings& spellings) const {  ///< counts other spellings
-    return row_of(ids_.find(field, spellings));
+    return is_code(field) ? -1 : row_of(ids_.find(field, spellings));
   }
+  /// Whether it begins with a zero, as codes do, where names are integers.
+  bool is_code(std::string_view field) const { return !has_texts() && adj::is_code(field); }
   int32_t find_row(int64_t number) const {
     return row_of(number < count_ ? static_cast<int32_t>(number) : -1);
   }

@@ -25,10 +25,16 @@ class NodeType {
   int64_t size() const { return ids_ ? ids_->size() : 0; }
   const NodeIds& ids() const { return *ids_; }  ///< after those of a table or of edges were read
   std::string id(int64_t node) const { return ids_->text(static_cast<int32_t>(node)); }
+  /// Tells the names of the columns that have its ids in tables of edges.
+  void set_ends(std::vector<std::string> names);
   /// Whether names leave open which column has the ids (NodeColumns::possible_ids).
   bool has_open_id() const { return !joined_ && !columns_.possible_ids.empty(); }
   /// Then takes the column that has the ids of edges, names by id_key(), with a note.
   void choose_id(const NodeIds& ends, std::vector<std::string>& notes);
+  /// Whether the first row has numbers, and may be a header or not.
+  bool has_doubtful_head() const;
+  /// Throws if it is a header and a node of edges, or neither.
+  void expect_head(const NodeIds& ends) const;
   /// The text of an id, one of all the texts of an integer.
   static std::string id_key(std::string_view id);
   /// Adds those of the table.
@@ -49,7 +55,8 @@ class NodeType {
   void read_table(ItemTable& items, std::vector<std::string>& notes);
 
   NodeTableFile table_;
-  bool chosen_ids_ = false;  // the user says what they are
+  std::vector<std::string> ends_;  // set_ends()
+  bool chosen_ids_ = false;        // the user says what they are
   const TableFiles& files_;
   Decimal decimal_;  // of ids
   bool joined_;

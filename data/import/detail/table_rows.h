@@ -32,6 +32,8 @@ class TableRows {
 
   const TableHead& head() const { return head_; }
   bool has_header() const { return head_.has_header(); }
+  /// Whether only its names say so, or do not.
+  bool guessed_header() const { return guessed_header_; }
   int64_t columns() const { return head_.columns(); }
   /// Of the header; empty without one.
   std::span<const std::string> names() const { return head_.names(); }
@@ -61,6 +63,7 @@ class TableRows {
   TextFormat text_;
   TextSource source_;
   TableHead head_;
+  bool guessed_header_ = false;
   SkippedLines skipped_;
 };
 
