@@ -74,7 +74,8 @@ bool read(int argc, char** argv, Options& o) {
        "its column of ids (default: by name, as node_id, id or user_id, else the first)"},
       {"by-row", &o.table.by_row, "", "no ids: row i, from 0, belongs to node i (or graph i)"},
       {"header", &o.table.header, "NAME",
-       "yes or no; auto: yes if the first line has the column's name, or no value in that column"},
+       "yes or no, or comment: the one above it; auto: yes if the first line has the column's name, or no "
+       "value in that column"},
       threads_option(o.threads)};
   options += o.text.list("of --table");
   if (!read_options(argc, argv, table_of(options), {"data", "out"}, kUsage,

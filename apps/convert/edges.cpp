@@ -82,7 +82,8 @@ Format edges_format(std::shared_ptr<const SplitOptions> splits) {
                   "unchanged; auto: by the first edge"},
                  {"nodes", &o.nodes, "N", "with --ids numbers: minimum number of nodes"},
                  {"header", &o.header, "NAME",
-                  "yes or no; auto: yes if the first line has no number, its ids appear nowhere else, and "
+                  "yes or no, or comment: the one above the first line; auto: yes if that has no number, its "
+                  "ids appear nowhere else, and "
                   "the lines below differ; an error if it may be an edge"}},
                 {}};
   format.options += arguments->text.list("of all files");

@@ -153,7 +153,8 @@ OptionList NodeOptions::list() {
        "(of nodes), and nan, NA, n/a, null, none, ? in any case, NaT, <NA>, #N/A; \"\": "
        "only empty ones, \",NA\": only these and NA"},
       {"node-headers", &files_.headers, "NAME",
-       "whether --features, --labels and splits have headers: yes or no; auto: yes if "
+       "whether --features, --labels and splits have headers: yes or no, or comment: the one above the first "
+       "line; auto: yes if "
        "the first line names no node and looks like a header"},
       {"train", &files_.train, "FILE", "node ids of the training part, one per line"},
       {"val", &files_.val, "FILE", "the same, for validation"},

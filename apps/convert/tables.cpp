@@ -61,7 +61,9 @@ struct Arguments {
       {"encoding", "NAME", "latin1, cp1252 or another name that iconv knows (default: UTF-8)"},
       {"comment", "PREFIX",
        "skip lines with this prefix; '': skip none (default: # or %, before the first row)"},
-      {"header", "NAME", "whether tables have headers: auto, yes or no (default: auto)"}};
+      {"header", "NAME",
+       "whether tables have headers: auto, yes, no, or comment: the one above the first row is it (default: "
+       "auto)"}};
   std::shared_ptr<const SplitOptions> splits;
 };
 
@@ -125,7 +127,7 @@ void set_option(const EntryOption& option, const std::string& word, TableFiles& 
 void set_text(ItemColumns& table, const std::string& name, const std::string& value) {
   if (name == "header") {
     table.header = value_named<Header>(value);
-    if (!table.header) usage_fail("--header {}: expected auto, yes or no", excerpt(value));
+    if (!table.header) usage_fail("--header {}: expected auto, yes, no or comment", excerpt(value));
     return;
   }
   NodeTableFile alone;

@@ -41,7 +41,12 @@ EdgeColumns node_pair_columns(const TableHead& head, const ItemNames& names, Edg
 EdgeColumns pair_columns(const std::string& path, const ItemNames& names, TableHead& head) {
   const std::string place = head.place(path);
   if (head.columns() < 2) data_fail("{}: one column, expected the two nodes of a pair", place);
+  const bool commented = !head.is_table && head.take_comment(path, Header::find_out, [&](const auto& names) {
+    return edge_columns(names, {}, place).rule == EdgeColumns::Rule::known;
+  });
   const EdgeColumns named = edge_columns(head.first, {}, place);
+  if (commented)
+    return named.rule != EdgeColumns::Rule::none ? named : node_pair_columns(head, names, named, place);
   const auto is_node = [&](const std::string& field) { return names.find(field) >= 0; };
   const auto is_node_in = [&](int64_t column) { return is_node(head.first[static_cast<size_t>(column)]); };
   const bool known = named.rule == EdgeColumns::Rule::known;

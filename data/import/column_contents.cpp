@@ -10,12 +10,13 @@
 namespace adj {
 
 void ColumnContents::add_text(std::string_view field, int64_t line) {
-  const bool records = wanted_ == ColumnType::set && !records_ && has_records(field);
-  if (texts_++ == 0 || records) {
+  const bool sets = wanted_ == ColumnType::set && no_items_.empty();
+  const std::string_view problem = sets ? problem_of_items(field) : "";
+  if (texts_++ == 0 || !problem.empty()) {
     line_ = line;
     first_ = field;
   }
-  records_ = records_ || records;
+  if (!problem.empty()) no_items_ = problem;
   if (wanted_ == ColumnType::set) {
     add_items(field);
     return;
@@ -71,11 +72,11 @@ void ColumnContents::add_items(std::string_view field) {
 }
 
 void ColumnContents::merge(const ColumnContents& later) {
-  if (texts_ == 0 || (later.records_ && !records_)) {
+  if (texts_ == 0 || (!later.no_items_.empty() && no_items_.empty())) {
     line_ = later.line_;
     first_ = later.first_;
   }
-  records_ = records_ || later.records_;
+  if (no_items_.empty()) no_items_ = later.no_items_;
   if (gaps_ == 0) gap_line_ = later.gap_line_;
   if (no_date_line_ == 0) {
     no_date_line_ = later.no_date_line_;
@@ -179,7 +180,7 @@ std::string ColumnContents::problem_of_categories() const {
 }
 
 std::string ColumnContents::choose_set(ColumnEncoder& encoder) const {
-  if (records_) return std::string(kItemsOfRecords);
+  if (!no_items_.empty()) return std::string(no_items_);
   size_t k = 0;
   while (k + 1 < std::size(kSetSeparators) && !separates_[k]) ++k;
   encoder.separator = kSetSeparators[k] == Separator::blanks ? " " : kSetSeparators[k].text();

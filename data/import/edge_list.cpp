@@ -71,21 +71,6 @@ bool has_integers(const std::vector<std::string>& fields, const EdgeColumns& col
   return is_integer(columns.source) && is_integer(columns.target);
 }
 
-/// Whether the comment above the first row has the names of its columns: between tabs, commas and the like it
-/// does; between blanks, or where the row may be a header itself, if they are the names of two ends.
-bool is_named_by_comment(const TableHead& head, const EdgeColumnNames& chosen, const std::string& place) {
-  if (head.commented.empty()) return false;
-  if (has_chosen_name(head.commented, chosen)) return true;
-  if (!chosen.source.empty()) return false;
-  using Rule = EdgeColumns::Rule;
-  const auto is_known = [&](const std::vector<std::string>& names) {
-    return edge_columns(names, {}, place).rule == Rule::known;
-  };
-  if (head.may_be_header()) return is_known(head.commented) && !is_known(head.first);
-  const bool certain = head.format.separator != Separator::blanks && head.columns() > 2;
-  return certain || is_known(head.commented);
-}
-
 /// Pairs as (a, b) would have ids as "(a" and "b)"; where names do not say that they are ids, "b;c" is a
 /// list.
 void expect_single_ids(const TableHead& head, const EdgeColumns& columns, const std::string& place) {
@@ -138,16 +123,18 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
         place, excerpt(head.row));
   const bool stated = head.is_table || options.header == Header::yes ||
                       (options.header == Header::find_out && has_chosen_name(head.first, options.columns));
-  const bool finds_out = !stated && options.header == Header::find_out;
-  layout.commented = finds_out && is_named_by_comment(head, options.columns, place);
-  const bool may_be = finds_out && !layout.commented && head.may_be_header() &&
+  const auto says_columns = [&](const std::vector<std::string>& names) {
+    return has_chosen_name(names, options.columns) || edge_columns(names, {}, place).rule == Rule::known;
+  };
+  const bool chosen = !options.columns.source.empty() && !has_chosen_name(head.commented, options.columns);
+  const bool commented = !stated && (!chosen || options.header == Header::comment) &&
+                         head.take_comment(path, options.header, says_columns);
+  const bool may_be = !stated && !commented && options.header == Header::find_out && head.may_be_header() &&
                       (!head.has_numbers() || head.first[0].empty() ||
                        edge_columns(head.first, {}, place).rule == Rule::known);
-  const auto without_header = [&] {
-    return layout.commented ? edge_columns(head.commented, options.columns, place)
-                            : edge_columns(head.columns(), options.columns, place);
-  };
-  columns = stated || may_be ? edge_columns(head.first, options.columns, place) : without_header();
+  const auto without_header = [&] { return edge_columns(head.columns(), options.columns, place); };
+  columns =
+      stated || commented || may_be ? edge_columns(head.first, options.columns, place) : without_header();
 
   const bool integers_below = may_be && has_integers(head.second, columns, head.decimal);
   const bool relations = may_be && columns.rule == Rule::known && columns.relation >= 0;
@@ -176,7 +163,7 @@ ListLayout layout_of(const std::string& path, const EdgeListOptions& options) {
         "which (a name of the header, or a number from 1); --layout neighbors: a node and its neighbours in "
         "each line",
         place, head.columns());
-  if (head.has_header() || layout.commented) expect_one_kind(path, layout);
+  if (head.has_header()) expect_one_kind(path, layout);
   if (columns.rule != Rule::chosen && lower(head.first_comment).starts_with("% bip"))
     data_fail(
         "{}: \"{}\", so that sources and targets are of two kinds, expected ids of one kind (--source 1 "

@@ -3,6 +3,7 @@
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/import/detail/column_contents.h>
 #include <adjoint/data/import/detail/edge_table.h>
+#include <adjoint/data/import/detail/list_reader.h>
 #include <adjoint/data/import/detail/listed_ids.h>
 #include <adjoint/data/import/detail/table_rows.h>
 #include <adjoint/data/import/imported_edges.h>
@@ -143,6 +144,7 @@ void EdgeTable::read_ends(NodeTypes& types) {
     }
     return entry->second;
   };
+  IdRange below;
   rows_.read({columns_.source, columns_.target, relation_, columns_.weight, graph_, columns_.source_type,
               columns_.target_type, columns_.direction},
              [&](const RowFields& block) {
@@ -165,6 +167,9 @@ void EdgeTable::read_ends(NodeTypes& types) {
                    dropped = true;
                  }
                  directions_.count(field[7]);
+                 for (const size_t end : {0, 1})
+                   if (line > rows_.head().format.first_line)
+                     below.add(list_id(field[end], rows_.head().decimal).value_or(-1));
                  if (has_kinds()) kind_of_.push_back(dropped ? -1 : kind_in(field, line));
                  if (typed && !dropped) ends = types_of[static_cast<size_t>(kind_of_.back())];
                  src_.push_back(dropped ? -1 : add(0, field[0], field[4], line));
@@ -188,6 +193,8 @@ void EdgeTable::read_ends(NodeTypes& types) {
                 "(relation {0} makes two types of edges, relation none takes all as one)",
                 excerpt(column_name(columns_.direction, rows_.names())), directions_.directed,
                 directions_.undirected);
+  if (files_.header == Header::find_out && !chosen_ends_ && ends[0] == ends[1])
+    expect_no_counts(source, rows_.head(), std::ssize(src_), below);
   expect_single_ids(types);
   expect_one_header(types);
   note_bare(types);
@@ -207,18 +214,19 @@ void EdgeTable::expect_one_header(const NodeTypes& types) const {
 }
 
 void EdgeTable::expect_single_ids(const NodeTypes& types) const {
-  if (columns_.source_type >= 0 || graph_ >= 0 || chosen_ends_) return;
+  if (columns_.source_type >= 0 || graph_ >= 0) return;
   const NodeType &sources = types.at(type_.src), &targets = types.at(type_.dst);
   std::vector<bool> is_source(static_cast<size_t>(&sources == &targets ? targets.size() : 0));
   if (!is_source.empty())
     for (const int32_t node : src_)
       if (node >= 0) is_source[static_cast<size_t>(node)] = true;
-  const std::string list = detail::listed_ids(targets.ids(), is_source, sources.ids());
+  const std::string list = detail::listed_ids(targets.ids(), is_source, sources.ids(), chosen_ends_);
   if (!list.empty())
     data_fail(
         "{}: \"{}\" in {}, which may be a list of ids, expected one (convert edges --layout neighbors reads "
-        "a node and its neighbours in each line; with source and target it is one)",
-        rows_.place(), excerpt(list), column_text(columns_.target, rows_.names()));
+        "a node and its neighbours in each line{})",
+        rows_.place(), excerpt(list), column_text(columns_.target, rows_.names()),
+        chosen_ends_ ? "" : "; with source and target it is one");
 }
 
 std::vector<int64_t> EdgeTable::purposes() const {
@@ -341,7 +349,7 @@ ItemTable EdgeTable::row_items(const KindRows& rows, const HeteroGraph::NodeCoun
   const int64_t count = std::ssize(src_);
   const bool labelled = is_labelled();
   const Tensor none = Tensor::empty({0}, DType::i32);
-  const auto header = rows_.has_header() ? Header::yes : Header::no;
+  const auto header = rows_.head().header();
   if (!table_.features.empty() || labelled) {
     alone.graph = Graph::from_coo(count, none, none);
     NodeIds numbers(NodeIds::Kind::numbers);

@@ -45,7 +45,7 @@ void hash_words(std::string_view field, int64_t columns, float* features) {
     for (int64_t k = 0; k < columns; ++k) features[k] = static_cast<float>(features[k] / std::sqrt(squares));
 }
 
-std::string_view without_brackets(std::string_view text) { return without_ends(text, {"[]", "()", "{}"}); }
+constexpr std::string_view kBetweenItems = "|;,\t\n ";
 
 /// Behind the quote that closes the one at `begin`; npos: none does. Others have a backslash before them.
 size_t quote_end(std::string_view text, size_t begin) {
@@ -54,6 +54,32 @@ size_t quote_end(std::string_view text, size_t begin) {
     if (text[k] == '\\') ++k;
   }
   return std::string_view::npos;
+}
+
+std::string_view without_brackets(std::string_view text) {
+  text = trimmed(text);
+  return is_bracketed(text) ? trimmed(text.substr(1, text.size() - 2)) : text;
+}
+
+bool has_records(std::string_view text) {
+  text = without_ends(text, {"[]", "()"});
+  if (!text.starts_with('{')) return false;
+  text = trimmed(text.substr(1));
+  const bool quoted = text.starts_with('"') || text.starts_with('\'');
+  const size_t end = quoted ? quote_end(text, 0) : text.find_first_not_of("0123456789");
+  return end > 0 && end < text.size() && trimmed(text.substr(end)).starts_with(':');
+}
+
+/// As as.character() of R writes them; but c(RGDfK) is a text.
+bool is_list_of_r(std::string_view text) {
+  for (const std::string_view none : {"character(0)", "integer(0)", "numeric(0)", "list()"})
+    if (text == none) return true;
+  for (const std::string_view begin : {"c(", "list("})
+    if (text.starts_with(begin) && text.ends_with(')') && text.size() > begin.size() + 1 &&
+        (text[begin.size()] == '"' ||
+         float_in(text.substr(begin.size(), text.find_first_of(",)") - begin.size()))))
+      return true;
+  return false;
 }
 
 FieldState write_number(std::optional<double> number, float* feature) {
@@ -92,6 +118,23 @@ void add_rounding(std::string_view field, std::span<const float> numbers, Decima
     rounding[place].add(one.field(), numbers[place]);
 }
 
+bool is_bracketed(std::string_view text) {
+  constexpr std::string_view kBegin = "[({", kEnd = "])}";
+  const size_t kind = text.empty() ? kBegin.npos : kBegin.find(text[0]);
+  if (kind == kBegin.npos) return false;
+  int64_t depth = 0;
+  bool begins = false;
+  for (size_t k = 0; k < text.size(); ++k) {
+    const char c = text[k];
+    if (begins && (c == '"' || c == '\''))
+      if (const size_t end = quote_end(text, k); end != text.npos) k = end - 1;
+    depth += c == kBegin[kind];
+    if (c == kEnd[kind] && --depth == 0) return k + 1 == text.size();
+    begins = c == kBegin[kind] || kBetweenItems.find(c) != kBetweenItems.npos;
+  }
+  return false;
+}
+
 std::string_view list_in(std::string_view text) {
   text = trimmed(text);
   for (const std::string_view type : {"frozenset", "set"})
@@ -101,30 +144,29 @@ std::string_view list_in(std::string_view text) {
 }
 
 size_t item_end(std::string_view list, Separator separator) {
-  constexpr std::string_view kBetween = "|;,\t ";
   bool begins = true;
   for (size_t k = 0; k < list.size(); ++k) {
     const char c = list[k];
     if (begins && (c == '"' || c == '\''))
       if (const size_t end = quote_end(list, k);
-          end == list.size() || (end < list.size() && kBetween.find(list[end]) != kBetween.npos)) {
+          end == list.size() || (end < list.size() && kBetweenItems.find(list[end]) != kBetweenItems.npos)) {
         if (end == list.size()) return end;
         k = end;
       }
-    const bool blank = list[k] == ' ' || list[k] == '\t';
+    const bool blank = list[k] == ' ' || list[k] == '\t' || list[k] == '\n';
     if (separator == Separator::blanks ? blank : list.substr(k).starts_with(separator.text())) return k;
-    begins = kBetween.find(list[k]) != kBetween.npos;
+    begins = kBetweenItems.find(list[k]) != kBetweenItems.npos;
   }
   return list.size();
 }
 
-bool has_records(std::string_view text) {
-  text = without_ends(text, {"[]", "()"});
-  if (!text.starts_with('{')) return false;
-  text = trimmed(text.substr(1));
-  const bool quoted = text.starts_with('"') || text.starts_with('\'');
-  const size_t end = quoted ? quote_end(text, 0) : text.find_first_not_of("0123456789");
-  return end > 0 && end < text.size() && trimmed(text.substr(end)).starts_with(':');
+std::string_view problem_of_items(std::string_view text) {
+  if (has_records(text))
+    return "records, expected items (in pandas .map(lambda all: [one['name'] for one in "
+           "ast.literal_eval(all)]) takes a member of each)";
+  if (is_list_of_r(trimmed(text)))
+    return "a list of R, expected items (in R sapply(COLUMN, paste, collapse = \"|\") writes them)";
+  return "";
 }
 
 bool has_combining_mark(std::string_view text) {
@@ -206,7 +248,7 @@ FieldState FieldEncoder::encode(std::string_view field, float* features) const {
 }
 
 FieldState FieldEncoder::encode_set(std::string_view field, float* features) const {
-  if (has_records(field)) return FieldState::wrong;
+  if (!problem_of_items(field).empty()) return FieldState::wrong;
   FieldState state = FieldState::encoded;
   for_items(field, separator_, [&](std::string_view item) {
     const auto found = numbers_.find(item);

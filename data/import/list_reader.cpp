@@ -47,6 +47,8 @@ class ListReader {
           excerpt(header_node()));
     if (directions_.differ() && columns_.rule != EdgeColumns::Rule::chosen) fail_directions();
     expect_list();
+    if (options_.header == Header::find_out && columns_.rule != EdgeColumns::Rule::chosen && !named())
+      expect_no_counts(source_, head_, rows_, below_);
     expect_single_ids();
     if (columns_.weight >= 0) weight_thousands_.expect_decimal(source_, head_, called(columns_.weight));
     if (columns_.label >= 0) target_thousands_.expect_decimal(source_, head_, called(columns_.label));
@@ -76,9 +78,6 @@ class ListReader {
       note += fmt::format(" (\"{}\" {})", excerpt(id),
                           is_code(id) ? "begins with a zero, as codes do; --ids integers takes numbers"
                                       : "is not a 64-bit integer");
-    if (layout_.commented && (head_.columns() > 2 || columns_.source > 0))
-      note += fmt::format("; columns named by the comment above: {}",
-                          excerpt(fmt::format("{}", fmt::join(head_.commented, ", "))));
     if (first_is_alone_)
       note += fmt::format(
           "; line {} taken as an edge: {}, with ids that occur in no other line (--header yes if it is one)",
@@ -114,7 +113,7 @@ class ListReader {
   };
 
   bool named() const { return ids_.kind() == NodeIds::Kind::names; }
-  std::span<const std::string> names() const { return layout_.names(); }
+  std::span<const std::string> names() const { return head_.names(); }
   std::string called(int64_t column) const { return column_text(column, names()); }
   bool is_doubtful(int64_t line) const { return doubtful_ && line == head_.format.first_line; }
   /// A node that is called as the header's source or target; or nothing.
@@ -296,6 +295,8 @@ class ListReader {
     rows_ += static_cast<int64_t>(edges) + ends.without_id.lines();
     if (edges_.size() + static_cast<int64_t>(edges) > ImportedEdges::kMost)
       source_.fail(ends.last_line, "expected at most {} edges, found more", ImportedEdges::kMost);
+    const bool first = !ends.lines.empty() && ends.lines[0] == head_.format.first_line;
+    for (size_t k = first ? 2 : 0; k < ends.ids.size(); ++k) below_.add(ends.ids[k]);
     for (size_t k = 0; k < edges; ++k) {
       const int32_t src = named() ? ids_.add(ends.names[2 * k]) : ids_.add(ends.ids[2 * k]);
       const int32_t dst = named() ? ids_.add(ends.names[2 * k + 1]) : ids_.add(ends.ids[2 * k + 1]);
@@ -396,14 +397,16 @@ class ListReader {
 
   /// Refuses targets that are lists of ids.
   void expect_single_ids() const {
-    if (columns_.rule == EdgeColumns::Rule::chosen || !named()) return;
-    const std::string list = detail::listed_ids(ids_, edges_.sources(ids_.size()), ids_);
+    const bool chosen = columns_.rule == EdgeColumns::Rule::chosen;
+    if (!named() || (chosen && options_.ids)) return;
+    const std::string list = detail::listed_ids(ids_, edges_.sources(ids_.size()), ids_, chosen);
     if (!list.empty())
       source_.fail(
           0,
           "\"{}\" in {}, which may be a list of ids, expected one (--layout neighbors: a node and its "
-          "neighbours in each line; with --source and --target it is one)",
-          excerpt(list), called(columns_.target));
+          "neighbours in each line{})",
+          excerpt(list), called(columns_.target),
+          chosen ? "; --ids names: it is one" : "; with --source and --target it is one");
   }
 
   TextSource& source_;
@@ -417,6 +420,7 @@ class ListReader {
   ImportedEdges edges_;
   SkippedLines skipped_;
   int64_t rows_ = 0;
+  IdRange below_;  // of the ids below the first line, if they are integers
   MissingFields without_id_, without_target_;
   Rounding weight_rounding_, target_rounding_;
   Thousands weight_thousands_, target_thousands_;
@@ -425,7 +429,7 @@ class ListReader {
   bool doubtful_;
   /// The first line is an edge with numbers, which may be names, if it is the only one whose ids occur once.
   bool first_may_name_ = options_.header == Header::find_out && named() && !head_.has_header() &&
-                         !layout_.commented && columns_.rule == EdgeColumns::Rule::first &&
+                         columns_.rule == EdgeColumns::Rule::first &&
                          head_.is_word_beside_numbers(columns_.source) &&
                          head_.is_word_beside_numbers(columns_.target);
   bool first_is_alone_ = false;  // the first line is an edge whose ids occur in no other line
@@ -445,9 +449,19 @@ void expect_no_metis(const TextSource& source, std::span<const std::string> firs
       first[0], first[1], lines);
 }
 
+void expect_no_counts(const TextSource& source, const TableHead& head, int64_t rows, const IdRange& below) {
+  if (head.has_header() || head.columns() != 2 || rows < 3 || below.least < 0) return;
+  const std::optional<int64_t> nodes = list_id(head.first[0], head.decimal);
+  if (!nodes || below.most > *nodes || list_id(head.first[1], head.decimal) != rows - 1) return;
+  source.fail(head.format.first_line,
+              "\"{}\", which may be the numbers of nodes and edges, as {} lines with ids up to {} follow, or "
+              "an edge, expected the edges alone (sed 1d removes it), or --header no: it is an edge",
+              excerpt(head.row), rows - 1, below.most);
+}
+
 void expect_one_kind(const std::string& path, const ListLayout& layout) {
   const EdgeColumns& columns = layout.columns;
-  const std::span<const std::string> names = layout.names();
+  const std::span<const std::string> names = layout.head.names();
   const auto name = [&](int64_t column) { return excerpt(names[static_cast<size_t>(column)]); };
   const std::string place = layout.head.place(path);
   expect_one_weight(columns, names, place, "--weight");

@@ -18,12 +18,13 @@ struct Lists {
 
 }  // namespace
 
-std::string listed_ids(const NodeIds& targets, const std::vector<bool>& is_source, const NodeIds& sources) {
+std::string listed_ids(const NodeIds& targets, const std::vector<bool>& is_source, const NodeIds& sources,
+                       bool bracketed) {
   if (targets.kind() != NodeIds::Kind::names || sources.kind() != NodeIds::Kind::names) return "";
   std::array<Lists, std::size(kSetSeparators)> all;
   for (int64_t node = 0; node < targets.size(); ++node) {
     const std::string text = targets.text(static_cast<int32_t>(node));
-    if (text.find_first_of("|;,\t ") == std::string::npos) continue;
+    if (text.find_first_of("|;,\t ") == std::string::npos || (bracketed && !is_bracketed(text))) continue;
     const bool source = static_cast<size_t>(node) < is_source.size() && is_source[static_cast<size_t>(node)];
     for (size_t k = 0; k < all.size(); ++k) {
       int64_t items = 0, known = 0;

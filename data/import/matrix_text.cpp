@@ -26,6 +26,8 @@ class MatrixTable {
       : source_(source),
         head_(read_head(source.path(), options.text, false, [](const auto&, const auto&) { return false; })) {
     if (head_.empty) source.fail(0, "no rows, expected some{}", head_.beside_comments());
+    if (options.header == Header::comment)
+      source.fail(0, "a matrix, expected a header, if any, as its first line, no comment");
     if (head_.is_table || options.header == Header::yes ||
         (options.header == Header::find_out && finds_header()))
       head_.format.header_line = head_.format.first_line;

@@ -174,7 +174,7 @@ class NeighborReader {
     if (longer_) return;
     std::vector<bool> is_source(static_cast<size_t>(matrix.ids.size()));
     for (const auto& entry : matrix.entries) is_source[static_cast<size_t>(entry.row)] = true;
-    if (const std::string list = listed_ids(matrix.ids, is_source, matrix.ids); !list.empty())
+    if (const std::string list = listed_ids(matrix.ids, is_source, matrix.ids, false); !list.empty())
       fail_list(0, list);
   }
   /// Whether the first line with neighbours is the only one whose ids are in no other line.

@@ -64,19 +64,48 @@ struct LabelField {
   std::string text;
 };
 
-/// What is between the labels of a field: the first of these that is in any outside of quotes; nothing: each
-/// field is one.
-std::optional<Separator> label_separator(const std::vector<LabelField>& fields) {
-  for (const Separator& separator : {Separator("|"), Separator::semicolon, Separator::comma})
+/// What is between the labels of a field: the first of these that is in any outside of quotes, blanks only if
+/// all are in brackets, as numpy writes arrays; nothing: each field is one.
+template <class IsMissing>
+std::optional<Separator> label_separator(const std::vector<LabelField>& fields, IsMissing is_missing) {
+  const bool arrays = std::ranges::all_of(fields, [&](const LabelField& field) {
+    const std::string_view text = trimmed(field.text);
+    return (text.starts_with('[') && is_bracketed(text)) || is_missing(text);
+  });
+  for (const Separator& separator :
+       {Separator("|"), Separator::semicolon, Separator::comma, Separator::blanks})
     for (const LabelField& field : fields)
-      if (const std::string_view list = list_in(field.text); item_end(list, separator) < list.size())
+      if (const std::string_view list = list_in(field.text);
+          (arrays || separator != Separator::blanks) && item_end(list, separator) < list.size())
         return separator;
-  return {};
+  return arrays ? std::optional(Separator::comma) : std::nullopt;
 }
 
 /// 0 or 1, false or true.
 std::optional<float> flag_in(std::string_view field) {
   return field == "0" ? 0.0f : field == "1" ? 1.0f : boolean_in(field);
+}
+
+/// The fields as rows of 0 and 1, as "[1, 0, 1]", if all are, with equally many; else nothing. As classes 0
+/// and 1 they would be the same labels of all.
+template <class IsMissing>
+std::vector<std::vector<float>> flag_rows(const std::vector<LabelField>& fields, Separator separator,
+                                          IsMissing is_missing) {
+  std::vector<std::vector<float>> rows;
+  size_t columns = 0;
+  for (const LabelField& field : fields) {
+    std::vector<float>& row = rows.emplace_back();
+    if (is_missing(field.text)) continue;
+    bool flags = true;
+    for_items(field.text, separator, [&](std::string_view item) {
+      const std::optional<float> flag = flag_in(without_fraction(item, Decimal::point));
+      flags = flags && flag;
+      row.push_back(flag.value_or(0.0f));
+    });
+    if (!flags || row.size() == 1 || (columns > 0 && !row.empty() && columns != row.size())) return {};
+    columns = std::max(columns, row.size());
+  }
+  return columns > 0 ? rows : std::vector<std::vector<float>>();
 }
 
 /// Says which texts mean no label.
@@ -97,13 +126,32 @@ std::string read_label_sets(NodeRows& rows, const NodeFiles& files, Dataset& dat
   bool binary = true;
   const SkippedLines skipped = for_labels(rows, nodes, [&](int32_t node, int64_t line, std::string field) {
     if (rows.by_row()) rows.mark(node, line);
-    if (has_records(field)) rows.source().fail(line, "\"{}\", {}", excerpt(field), kItemsOfRecords);
+    if (const std::string_view problem = problem_of_items(field); !problem.empty())
+      rows.source().fail(line, "\"{}\", {}", excerpt(field), problem);
     binary =
         binary && (flag_in(field) || missing_test(files)(field)) && seen[static_cast<size_t>(node)]++ == 0;
     fields.push_back({node, line, std::move(field)});
   });
   LabelTexts labels = label_texts(rows, files);
-  const std::optional<Separator> separator = binary ? std::nullopt : label_separator(fields);
+  const auto is_none = [&](std::string_view text) {
+    const std::vector<std::string> none = files.missing_labels.value_or(std::vector<std::string>());
+    return missing_test(files)(text) || std::ranges::find(none, text) != none.end();
+  };
+  const std::optional<Separator> separator = binary ? std::nullopt : label_separator(fields, is_none);
+  if (separator)
+    if (const auto flags = flag_rows(fields, *separator, is_none); !flags.empty()) {
+      const int64_t columns = std::ranges::max(flags, {}, &std::vector<float>::size).size();
+      expect_room(rows.source(), nodes, columns);
+      data.y = Tensor::full({nodes, columns}, std::numeric_limits<double>::quiet_NaN());
+      for (size_t k = 0; k < fields.size(); ++k) {
+        if (!rows.by_row()) rows.mark(fields[k].node, fields[k].line);
+        std::ranges::copy(flags[k], data.y.mutable_data<float>() + fields[k].node * columns);
+      }
+      data.unlabelled = detail::count_unlabelled(data.y);
+      data.class_names.clear();
+      return fmt::format("{}; labels are {} columns of 0 and 1, separated by {}", rows.note(skipped), columns,
+                         name_of(*separator));
+    }
   std::vector<std::pair<int32_t, int32_t>> pairs;  // nodes and numbers of texts
   for (const LabelField& field : fields) {
     const auto add = [&](std::string_view label) {

@@ -138,6 +138,20 @@ bool is_index(std::span<const std::string> names, const FirstFields& fields) {
   return has_index_name(names) && ascends(fields[0]);
 }
 
+/// Whether they are 0, 1, 2 … or 1, 2, 3 …, under a name that R, pandas and others write.
+bool numbers_rows(const std::string& name, const Fields& fields) {
+  constexpr std::string_view kNames[] = {"rownames", "row_names", "row.names", "...1", "level_0"};
+  const std::string called = lower(name);
+  if (name != "X" && !called.starts_with("unnamed: 0") &&
+      std::ranges::find(kNames, called) == std::end(kNames))
+    return false;
+  const std::optional<int64_t> first = fields.size() > 2 ? integer_in(fields[0]) : std::nullopt;
+  if (first != 0 && first != 1) return false;
+  for (size_t k = 0; k < fields.size(); ++k)
+    if (integer_in(fields[k]) != *first + static_cast<int64_t>(k)) return false;
+  return true;
+}
+
 /// Whether fields without a name for ids may be some: another in each row, no gaps and fractions.
 bool may_be_ids(const Fields& fields) {
   return !fields.empty() && !repeats(fields) && std::ranges::none_of(fields, [](const std::string& field) {
@@ -359,13 +373,17 @@ std::string NodeColumns::doubtful_note(std::span<const std::string> names) const
   std::vector<std::string> texts;
   for (const int64_t column : doubtful_splits)
     texts.push_back(fmt::format("\"{}\"", excerpt(column_name(column, names))));
-  return texts.empty()
-             ? ""
-             : fmt::format(
-                   "; {} look{} like a split and {} (--without leaves {} out; convert tables "
-                   "--split-column takes a column of train, val and test)",
-                   detail::listed(texts, 3), texts.size() == 1 ? "s" : "",
-                   texts.size() == 1 ? "is a feature" : "are features", texts.size() == 1 ? "it" : "them");
+  std::string note;
+  if (!texts.empty())
+    note = fmt::format(
+        "; {} look{} like a split and {} (--without leaves {} out; convert tables "
+        "--split-column takes a column of train, val and test)",
+        detail::listed(texts, 3), texts.size() == 1 ? "s" : "",
+        texts.size() == 1 ? "is a feature" : "are features", texts.size() == 1 ? "it" : "them");
+  for (const int64_t column : row_numbers)
+    note += fmt::format("; \"{}\" numbers the rows and is a feature (--without leaves it out)",
+                        excerpt(column_name(column, names)));
+  return note;
 }
 
 std::string NodeColumns::row_id_note(std::span<const std::string> names) const {
@@ -489,8 +507,13 @@ NodeColumns node_columns(std::span<const std::string> names, const FirstFields& 
   // A data frame's index is no feature beside ids, or of rows that are counted.
   if (found.id != 0 && !names.empty() && !is_taken(0) && (index || (!by_row && names[0].empty())))
     others.push_back(0);
-  for (int64_t k = 0; k < columns; ++k)
-    if (!is_other(k)) found.features.push_back(k);
+  for (int64_t k = 0; k < columns; ++k) {
+    if (is_other(k)) continue;
+    found.features.push_back(k);
+    if (!names.empty() && !is_taken(k) &&
+        numbers_rows(names[static_cast<size_t>(k)], fields[static_cast<size_t>(k)]))
+      found.row_numbers.push_back(k);
+  }
   return found;
 }
 

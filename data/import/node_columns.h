@@ -42,6 +42,8 @@ struct NodeColumns {
   std::vector<int64_t> splits = {};
   /// Features that may be splits by their names: fold, or test of 0 and 1.
   std::vector<int64_t> doubtful_splits = {};
+  /// Features that count the rows by their names and numbers: rownames, "Unnamed: 0.1".
+  std::vector<int64_t> row_numbers = {};
   /// Columns called as ids in a file of labels by row, which are passed over.
   std::vector<int64_t> row_ids = {};
   /// `id` was found, but not as a first column whose name says ids, or there are others that may be it.
@@ -55,7 +57,7 @@ struct NodeColumns {
   std::string id_note(std::span<const std::string> names) const;
   /// "; passed over as a split, no feature: fold (…)", or nothing.
   std::string split_note(std::span<const std::string> names) const;
-  /// "; "fold" looks like a split and is a feature (…)", or nothing.
+  /// "; "fold" looks like a split and is a feature (…)", and the same of numbers of rows; or nothing.
   std::string doubtful_note(std::span<const std::string> names) const;
   /// "; passed over, as rows go by their order: id", or nothing.
   std::string row_id_note(std::span<const std::string> names) const;

@@ -102,6 +102,13 @@ bool is_label_word(std::string_view word) {
   return std::ranges::find(kWords, word) != std::end(kWords);
 }
 
+/// Of a name, without the numbers behind of label_0, label_1.
+std::vector<std::string> label_words(const std::string& name) {
+  std::vector<std::string> words = words_in(name);
+  while (words.size() > 1 && integer_in(words.back())) words.pop_back();
+  return words;
+}
+
 /// Notes about features that have the name of a label, from a file of its own, or say the same as the label:
 /// a model would see the answer.
 void note_labels_within(const NodeFiles& files, const FeatureTable& table,
@@ -116,7 +123,7 @@ void note_labels_within(const NodeFiles& files, const FeatureTable& table,
   if (files.labels.empty()) return;
   for (const ColumnEncoder& encoder : table.encoder.columns) {
     const std::string& name = encoder.column;
-    const std::vector<std::string> words = words_in(name);
+    const std::vector<std::string> words = label_words(name);
     const bool is_label = !words.empty() && is_label_word(words.back()) &&
                           (words.size() == 1 || (words.size() == 2 && words[0] == "node"));
     if (is_label || std::find(labels.begin(), labels.end(), name) != labels.end())
@@ -125,13 +132,15 @@ void note_labels_within(const NodeFiles& files, const FeatureTable& table,
   }
 }
 
-/// Names features that are called as labels often are, where there are no labels.
-std::string possible_labels(const NodeRows& rows, const std::vector<int64_t>& features) {
+/// Names features that are called as labels often are, where there are no labels; `none`: none is wanted.
+std::string possible_labels(const NodeRows& rows, const std::vector<int64_t>& features, bool none) {
   for (const int64_t column : features) {
     const std::string name = column_name(column, rows.names());
-    const std::vector<std::string> words = words_in(name);
-    if (!words.empty() && words.back() != "class" && is_label_word(words.back()))
-      return fmt::format("; \"{0}\" is a feature (--label \"{0}\": it is the label)", excerpt(name));
+    const std::vector<std::string> words = label_words(name);
+    if (!words.empty() && (words.back() != "class" || words.size() == 1) && is_label_word(words.back()))
+      return fmt::format("; \"{}\" is a feature{}", excerpt(name),
+                         none ? ", though called as labels are (--without leaves it out)"
+                              : fmt::format(" (--label \"{}\": it is the label)", excerpt(name)));
   }
   return "";
 }
@@ -235,7 +244,7 @@ void choose_matching_id(NodeFiles& files, const TextFormat& text, const NodeIds&
   if (files.features.empty() || files.features_by_row) return;
   const NodeRows head(files.features, false, false, files, text, ids, nullptr);
   if (head.columns().possible_ids.empty()) return;
-  TableRows rows(files.features, text, Header::yes, {});
+  TableRows rows(files.features, text, head.head().header(), {});
   const int64_t column = detail::matching_id(
       rows, head.columns().possible_ids, [&](std::string_view id) { return ids.find(id); }, ids.size(),
       "edges", files.columns.ends);
@@ -348,8 +357,9 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
         if (masks) read.insert(read.end(), parts.begin(), parts.end());
       table.note += passed_over(read, rows.names(), rows.head().columns()) +
                     columns.split_note(rows.names()) + columns.doubtful_note(rows.names());
-      if (labels.empty() && rows.has_header() && files.columns.label.empty())
-        table.note += possible_labels(rows, features);
+      if (labels.empty() && rows.has_header() &&
+          (files.columns.label.empty() || files.columns.label == "none"))
+        table.note += possible_labels(rows, features, files.columns.label == "none");
       if (rows.has_header()) data.feature_names = table.encoder.feature_names();
       table_note = notes.size();
       notes.push_back(table.note);

@@ -2,6 +2,7 @@
 #include <adjoint/data/import/detail/field_encoding.h>
 #include <adjoint/data/import/detail/missing_fields.h>
 #include <adjoint/data/import/detail/node_rows.h>
+#include <adjoint/data/import/edge_columns.h>
 #include <adjoint/data/import/rounding.h>
 #include <adjoint/data/import/thousands.h>
 
@@ -29,8 +30,10 @@ NodeRows::NodeRows(const std::string& path, bool by_row, bool blank_rows, const 
                       })),
       seen_(static_cast<size_t>(ids.size())) {
   if (head_.empty) source_.fail(0, "no rows, expected some{}", head_.beside_comments());
+  const auto says_columns = [](const auto& fields) { return std::ranges::any_of(fields, is_common_name); };
   if (head_.is_table || files.headers == Header::yes ||
-      (files.headers == Header::find_out && finds_header(ids)))
+      (!head_.take_comment(path, files.headers, says_columns) && files.headers == Header::find_out &&
+       finds_header(ids)))
     head_.take_header();
   const std::string place = head_.place(path);
   NodeColumnNames chosen;

@@ -58,6 +58,9 @@ void NodeType::find_columns() {
                           {table_.id, table_.label, table_.features, table_.without,
                            typed_columns(table_.types, table_.like), false, ends_},
                           false, rows_->place());
+  if (graph_ >= 0 && columns_.id == graph_ && table_.id.empty())
+    data_fail("{}: {} has the graphs, expected another of ids (--id {}=COLUMN)", rows_->place(),
+              column_text(graph_, rows_->names()), excerpt(table_.type));
   std::vector<int64_t> columns = columns_.features;
   columns.insert(columns.end(), {columns_.id, columns_.label, rows_->column(table_.time),
                                  rows_->column(table_.split), graph_});
@@ -194,7 +197,7 @@ NodeFiles NodeType::node_files() const {
   files.task = table_.task;
   files.split_column = table_.split;
   if (table_.split.empty() && columns_.label >= 0) files.split = files_.split;
-  files.headers = rows_->has_header() ? Header::yes : Header::no;
+  files.headers = rows_->head().header();
   if (table_.of_graphs) files.item = "graph";
   files.read_elsewhere = {columns_.id, graph_, rows_->column(table_.time), rows_->column(table_.split)};
   return files;
@@ -223,7 +226,7 @@ void NodeType::read_table(ItemTable& items, std::vector<std::string>& notes) {
     alone.splits = {
         split_by_column(alone, table_.path,
                         {table_.path, table_.split, joined_ ? "" : choice_for(columns_.id, rows_->names()),
-                         joined_, rows_->has_header() ? Header::yes : Header::no, files_.text},
+                         joined_, rows_->head().header(), files_.text},
                         notes)};
     alone.use_first_split();
   } else {

@@ -3,6 +3,7 @@
 #include <adjoint/data/import/detail/item_names.h>
 #include <adjoint/data/import/detail/matching_id.h>
 #include <adjoint/data/import/detail/table_rows.h>
+#include <adjoint/data/import/edge_columns.h>
 #include <adjoint/data/import/node_columns.h>
 #include <adjoint/data/import/split_table.h>
 #include <adjoint/data/import/times.h>
@@ -143,10 +144,15 @@ class SplitColumn {
     const bool named = std::find(first.begin(), first.end(), table_.column) != first.end();
     if (head_.is_table || table_.header == Header::yes || (table_.header == Header::find_out && named))
       head_.take_header();
+    else
+      head_.take_comment(table_.path, table_.header, [&](const auto& names) {
+        return is_number(table_.column) ? std::ranges::any_of(names, is_common_name)
+                                        : std::ranges::find(names, table_.column) != names.end();
+      });
     column_ = chosen_column(table_.column, head_.names(), head_.columns(), place);
     // A column chosen by number: the first row is a header if it has no value there and names no node.
     const std::string& cell = first[static_cast<size_t>(column_)];
-    if (table_.header == Header::find_out &&
+    if (!head_.has_header() && table_.header == Header::find_out &&
         (head_.names_beside_numbers() || (!is_value(cell) && !is_missing(cell))) &&
         (table_.by_row || items_.find(std::string_view(first[0])) < 0))
       head_.take_header();
@@ -161,7 +167,7 @@ class SplitColumn {
     id_ = found.id;
     id_note_ = found.id_note(head_.names());
     if (found.possible_ids.empty()) return;
-    TableRows rows(table_.path, table_.text, Header::yes, {});
+    TableRows rows(table_.path, table_.text, head_.header(), {});
     id_ = detail::matching_id(
         rows, found.possible_ids, [&](std::string_view id) { return items_.find(id); }, items_.count(),
         word());

@@ -76,7 +76,8 @@ std::vector<std::string> commented_names(std::string_view comment, const TableHe
   std::vector<std::string> names = fields_of(FieldCursor(comment.substr(begin), head.format.separator));
   const bool words =
       std::ranges::none_of(names, [](const auto& name) { return name.empty() || is_number(name); });
-  return words && names.size() == head.first.size() ? names : std::vector<std::string>();
+  const bool fits = names.size() > 1 && names.size() == head.first.size();
+  return words && fits ? names : std::vector<std::string>();
 }
 
 }  // namespace
@@ -98,11 +99,33 @@ void TableHead::take_header() {
   if (!is_table && columns() > 1 && may_be_header()) format.header = trimmed(row);
 }
 
+bool TableHead::take_comment(const std::string& path, Header header,
+                             const std::function<bool(const std::vector<std::string>&)>& says_columns) {
+  if (header == Header::yes || header == Header::no) commented.clear();
+  if (header == Header::comment && commented.empty())
+    data_fail("{}: no comment above with {} names, expected one, as the header is a comment", place(path),
+              columns());
+  if (commented.empty()) return false;
+  const bool certain = format.separator != Separator::blanks && columns() > 2;
+  const bool found =
+      may_be_header() ? says_columns(commented) && !says_columns(first) : certain || says_columns(commented);
+  if (header != Header::comment && !found) return false;
+  second = std::exchange(first, commented);
+  format.header_line = comment_line;
+  return true;
+}
+
 std::string TableHead::str(const SkippedLines& behind) const {
   if (is_table) return fmt::format("columns {}", excerpt(fmt::format("{}", fmt::join(first, ","))));
   std::string text =
       first.size() > 1 ? fmt::format("separated by {}", name_of(format.separator)) : "one column";
-  if (has_header()) text += fmt::format("; line {} taken as header: {}", format.header_line, excerpt(row));
+  const std::string names = excerpt(fmt::format("{}", fmt::join(commented, ", ")));
+  if (header() == Header::comment)
+    text += "; columns named by the comment above: " + names;
+  else if (has_header())
+    text += fmt::format("; line {} taken as header: {}", format.header_line, excerpt(row));
+  else if (!commented.empty())
+    text += fmt::format("; the comment above is not taken as the names of columns: {}", names);
   text += found;
   const int64_t all = comments + behind.comments;
   if (all > 0) text += fmt::format("; {} line{} of comments", all, all == 1 ? "" : "s");
@@ -194,6 +217,7 @@ TableHead read_head(const std::string& path, const TextFormat& chosen, bool blan
       if (marked || head.format.is_comment(line)) {
         if (head.comments++ == 0) head.first_comment = line;
         last_comment = line;
+        head.comment_line = source.line_number();
         if (marked && line.size() > 1 && line[1] != ' ' && line[1] != '\t' && line[1] != line[0] &&
             doubtful.size() < kDoubtful)
           doubtful.emplace_back(source.line_number(), line);

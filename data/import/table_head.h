@@ -12,8 +12,9 @@
 namespace adj {
 
 /// Whether the first row of a file is a header; `find_out` detects it.
-enum class Header : uint8_t { find_out, yes, no };
-constexpr auto names_of(Header) { return std::array{"auto", "yes", "no"}; }  ///< in options
+/// `comment`: the comment above it is.
+enum class Header : uint8_t { find_out, yes, no, comment };
+constexpr auto names_of(Header) { return std::array{"auto", "yes", "no", "comment"}; }  ///< in options
 
 /// How text files are written; what is absent is found.
 struct TextFormat {
@@ -34,9 +35,11 @@ struct TableHead {
   std::vector<std::string> first = {}, second = {};  ///< fields of the first two rows; empty: no such row
   int64_t comments = 0;                              ///< number of lines before the first row
   std::string first_comment = {};                    ///< the first of them
-  /// Fields of the last of them, if it has as many as the first row, all words: names of columns, perhaps.
+  /// Fields of the last of them, if it has as many as the first row, several and all words: names of columns,
+  /// perhaps.
   std::vector<std::string> commented = {};
-  bool empty = true;  ///< no rows
+  int64_t comment_line = 0;  ///< of the last of them
+  bool empty = true;         ///< no rows
   /// The first row has the names of columns for certain, as it is of a table of an SQLite file.
   bool is_table = false;
   std::optional<Decimal> decimal = {};  ///< as chosen; absent: no choice
@@ -45,6 +48,12 @@ struct TableHead {
   int64_t columns() const { return static_cast<int64_t>(first.size()); }  ///< of the first row
   /// Whether the first row is a header, as a reader has found, and sets by format.header_line.
   bool has_header() const { return format.header_line > 0; }
+  /// What a reader has found, for another pass.
+  Header header() const {
+    return !has_header()                            ? Header::no
+           : format.header_line < format.first_line ? Header::comment
+                                                    : Header::yes;
+  }
   /// Of the header; empty without one.
   std::span<const std::string> names() const {
     return has_header() ? std::span<const std::string>(first) : std::span<const std::string>();
@@ -55,6 +64,12 @@ struct TableHead {
   }
   /// Takes the first row as the header, with its repetitions, unless it has one column or a number.
   void take_header();
+  /// Takes the comment above the first row as the header, which then is `first`: if `header` says so, or is
+  /// to be found out and the comment's words are between commas, tabs and the like, or `says_columns` is true
+  /// of them; where the first row may be a header itself, only if it is true of them alone. Throws DataError
+  /// if there is no such comment, but `header` says so.
+  bool take_comment(const std::string& path, Header header,
+                    const std::function<bool(const std::vector<std::string>& names)>& says_columns);
   /// Separator, header and what is passed over, for a summary: "separated by a comma; line 1 taken as header:
   /// src,dst; 2 lines of comments".
   std::string str(const SkippedLines& behind) const;

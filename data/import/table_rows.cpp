@@ -28,20 +28,24 @@ TableRows::TableRows(const std::string& path, const TextFormat& text, Header hea
   if (head_.empty) source_.fail(0, "no rows, expected some{}", head_.beside_comments());
   place_ = head_.place(path);
   const std::vector<std::string>& first = head_.first;
-  const auto has = [&](const std::string& name) {
-    return std::find(first.begin(), first.end(), name) != first.end();
+  const auto has_chosen = [&](const std::vector<std::string>& names) {
+    return std::ranges::any_of(chosen, [&](const std::string& name) {
+      return !is_number(name) && std::ranges::find(names, name) != names.end();
+    });
   };
-  const bool named = std::any_of(chosen.begin(), chosen.end(),
-                                 [&](const std::string& name) { return !is_number(name) && has(name); });
+  const auto says_columns = [&](const std::vector<std::string>& names) {
+    return std::ranges::any_of(names, is_common_name) || names_ends(names, place_) || has_chosen(names);
+  };
+  const bool named = has_chosen(first);
   if (!head_.is_table && header != Header::no && is_title(first, head_.second))
     data_fail("{}: \"{}\", a line above the header, expected the header first (sed 1d removes it)", place_,
               excerpt(head_.row));
   const auto is_named = [](const std::string& name) { return !name.empty(); };
   bool is_header = head_.is_table || header == Header::yes || (header == Header::find_out && named);
+  if (!is_header && head_.take_comment(path, header, says_columns)) return;
   if (!is_header && header == Header::find_out && head_.may_be_header()) {
-    is_header = head_.names_beside_numbers() || head_.numbers_under_words() ||
-                std::any_of(first.begin(), first.end(), is_common_name) ||
-                (first[0].empty() && std::ranges::any_of(first, is_named)) || names_ends(first, place_);
+    is_header = head_.names_beside_numbers() || head_.numbers_under_words() || says_columns(first) ||
+                (first[0].empty() && std::ranges::any_of(first, is_named));
     if (!is_header)
       data_fail("{}: \"{}\", a header or a row, expected --header yes or no to say which", place_,
                 excerpt(head_.row));

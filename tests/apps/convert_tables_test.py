@@ -455,7 +455,7 @@ def test_single_type():
     write("s.csv", "from|to|w\na|b|1,5\n")
     run("convert tables s.h5 --edges s.csv --separator | --decimal comma --weight w")
     holds("s.h5", {"edges/weight": [1.5]})
-    expect(run("convert tables x.h5 --edges s.csv --header maybe", status=2), "--header maybe: expected auto, yes or no")
+    expect(run("convert tables x.h5 --edges s.csv --header maybe", status=2), "--header maybe: expected auto, yes, no or comment")
     expect(run("convert tables folder/shop.yaml x.h5 --header yes", status=2),
            "expected in folder/shop.yaml, which describes the tables")
     base = sqlite3.connect("shop.db")

@@ -45,8 +45,8 @@ TEST_CASE("convert edges refuses conflicting options and compressed files") {
   const auto usage = [&](const std::vector<std::string>& more, const std::string& part) {
     return fails_with(files.convert(kRing, more), 2, {part});
   };
-  CHECK(usage({"--header", "maybe"}, "--header: expected auto or yes or no, got 'maybe'"));
-  CHECK(usage({"--node-headers", "1"}, "--node-headers: expected auto or yes or no, got '1'"));
+  CHECK(usage({"--header", "maybe"}, "--header: expected auto or yes or no or comment, got 'maybe'"));
+  CHECK(usage({"--node-headers", "1"}, "--node-headers: expected auto or yes or no or comment, got '1'"));
   for (const char* split :
        {"60,20", "60,20,30", "60,40,0", "a,b,c", "60,20,20,0", "nan,50,50", "150,-25,-25"})
     CHECK(usage({"--split", split}, "expected three percentages above 0 that add up to 100"));

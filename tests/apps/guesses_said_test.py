@@ -872,10 +872,135 @@ def test_truths():
     refused("inspect absent.h5", says="inspect: absent.h5: No such file or directory\n")
 
 
+def test_comments_that_name():
+    """A comment above the rows names the columns of every table, or the note says that it does not."""
+    write("e.csv", "# dst,src\nb,a\nc,b\nd,c\n")
+    write("n.csv", "# id,size,label\na,1,p\nb,2,q\nc,3,p\nd,4,q\n")
+    note = "n.csv: separated by a comma; columns named by the comment above: id, size, label; 1 line of comments"
+    expect(run("convert edges e.csv g.h5 --features n.csv --split 50,25,25"), note, "e.csv: separated by a comma; columns named by the comment above: dst, src")
+    for line in ("", "convert tables t.h5 --nodes n.csv --edges e.csv"):
+        if line:
+            expect(run(line), note, "columns named by the comment above: dst, src; 1 line of comments; edges from src (n) to dst (n)")
+        with h5py.File(line and "t.h5" or "g.h5") as f:
+            assert texts(f, "nodes/x_names") == ["size"] and texts(f, "nodes/class_names") == ["p", "q"]
+            names = texts(f, "nodes/name")
+            assert [(names[a], names[b]) for a, b in zip(f["edges/src"], f["edges/dst"])] == [("a", "b"), ("b", "c"), ("c", "d")]
+    write("more.csv", "#size\tid\n1\ta\n2\tb\n3\tc\n4\td\n")  # as STRING writes it, in another order
+    expect(run("convert edges e.csv l.h5 --features more.csv --like g.h5"), "more.csv: separated by a tab; columns named by the comment above: size, id")
+    with h5py.File("l.h5") as f, h5py.File("g.h5") as first:
+        assert f["nodes/x"][:].tolist() == first["nodes/x"][:].tolist()
+    write("y.txt", "% id kind\na u\nb v\nc u\nd v\n")
+    expect(run("convert edges e.csv l.h5 --labels y.txt"), "y.txt: separated by blanks; columns named by the comment above: id, kind")
+    write("part.csv", "# part,id\ntrain,a\nval,b\ntest,c\ntrain,d\n")
+    expect(run("split g.h5 --replace --table part.csv --by-column part"), "columns named by the comment above: part, id", "split by column 1 (part)")
+    write("graphs.csv", "# graph,label\ng,p\nh,q\n")
+    write("v.csv", "# graph,atom,x\ng,0,1\ng,1,2\nh,0,3\nh,1,4\n")
+    write("b.csv", "# graph,src,dst\ng,0,1\nh,0,1\n")
+    expect(run("convert tables m.h5 --nodes v=v.csv --edges b.csv --graphs graphs.csv --graph graph --id v=atom"),
+           "graphs.csv: separated by a comma; columns named by the comment above: graph, label", "2 classes, 2 graphs")
+    refused("convert tables x.h5 --nodes v=v.csv --edges b.csv --graphs graphs.csv --graph graph",
+            says="v.csv:2: column 1 (graph) has the graphs, expected another of ids (--id v=COLUMN)")
+    # Texts between blanks are names only if one says what its column is for; "comment" takes others.
+    write("n.txt", "# made today yes\na 1 5\nb 2 6\nc 3 7\nd 4 8\n")
+    expect(run("convert edges e.csv g.h5 --features n.txt"), "n.txt: separated by blanks; the comment above is not taken as the names of columns: made, today, yes")
+    run("convert edges e.csv g.h5 --features n.txt --node-headers comment")
+    with h5py.File("g.h5") as f:
+        assert texts(f, "nodes/x_names") == ["today", "yes"]
+    assert "not taken" not in run("convert edges e.csv g.h5 --features n.txt --node-headers no")
+    write("n.txt", "# id kind\nid size\na 1\nb 2\nc 3\nd 4\n")
+    expect(run("convert edges e.csv g.h5 --features n.txt"), "n.txt: separated by blanks; line 2 taken as header: id size")
+    write("n.txt", "a 1\nb 2\nc 3\nd 4\n")
+    refused("convert edges e.csv x.h5 --features n.txt --node-headers comment", says="n.txt:1: no comment above with 2 names, expected one")
+
+
+def test_pairs_under_comment():
+    """Pairs to predict have the columns that a comment above them names."""
+    write("e.csv", "src,dst\n" + "".join(f"n{k},n{(k + 1) % 20}\n" for k in range(20)))
+    write("n.csv", "id,x\n" + "".join(f"n{k},{k}\n" for k in range(20)))
+    run("convert edges e.csv g.h5 --features n.csv")
+    run("train_link g.h5 --epochs 1 --quiet --checkpoint m.h5")
+    write("p.csv", "# dst,src\nn1,n5\nn2,n9\n")
+    expect(run("predict g.h5 --checkpoint m.h5 --pairs p.csv --out o.csv"), "p.csv: separated by a comma; columns named by the comment above: dst, src")
+    assert [line.split(",")[:2] for line in read("o.csv").splitlines()[1:]] == [["n5", "n1"], ["n9", "n2"]]
+
+
+def test_lists_of_labels():
+    """Brackets of items, arrays of numpy, rows of 0 and 1, and lists of R, as labels and as sets."""
+    write("e.csv", "src,dst\na,b\nb,c\nc,d\nd,a\n")
+
+    def both(fields, names, sets):
+        write("n.csv", [["id", "g"]] + [list(row) for row in zip("abcd", fields)])
+        run("convert edges e.csv g.h5 --features n.csv --types g=set")
+        run("convert edges e.csv l.h5 --labels n.csv --task node_multilabel")
+        with h5py.File("g.h5") as f, h5py.File("l.h5") as labels:
+            assert texts(f, "nodes/x_names") == [f"g={name}" for name in names], texts(f, "nodes/x_names")
+            assert texts(labels, "nodes/class_names") == names
+            assert f["nodes/x"][:].tolist() == sets
+            assert np.nan_to_num(labels["nodes/y"][:]).tolist() == sets
+    both(["(500) Days of Summer|Love (2011)", "Love (2011)|Heat", "(500) Days of Summer", "Heat"],
+         ["(500) Days of Summer", "Heat", "Love (2011)"], [[1, 0, 1], [0, 1, 1], [1, 0, 0], [0, 1, 0]])
+    both(["[Rock]|[Pop]", "[Rock]", "[Pop]|[Jazz]", "Jazz"], ["Jazz", "Pop", "Rock"], [[0, 1, 1], [0, 0, 1], [1, 1, 0], [1, 0, 0]])
+    both(["(a)|(b)", "(b)|(a)", "(b)", "(a)"], ["a", "b"], [[1, 1], [1, 1], [0, 1], [1, 0]])
+    both(["['Hip Hop' 'Pop']", "['Pop'\n 'Jazz']", "['Jazz']", "[]"], ["Hip Hop", "Jazz", "Pop"], [[1, 0, 1], [0, 1, 1], [0, 1, 0], [0, 0, 0]])
+    both(["[1 3]", "[ 2 10]", "[1]", "[]"], ["1", "2", "3", "10"], [[1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 0, 0], [0, 0, 0, 0]])
+    for write_list, mark in ((str, "a comma"), (lambda row: ",".join(map(str, row)), "a comma"), (lambda row: "|".join(map(str, row)), '"|"'),
+                             (lambda row: str([float(flag) for flag in row]), "a comma"), (lambda row: str(np.array(row)), "blanks")):
+        flags = [[1, 0, 1], [0, 1, 0], [0, 0, 1], [1, 1, 0]]
+        write("n.csv", [["id", "g"]] + [[name, write_list(row)] for name, row in zip("abcd", flags)])
+        expect(run("convert edges e.csv l.h5 --labels n.csv --task node_multilabel"), f"labels are 3 columns of 0 and 1, separated by {mark}\n")
+        with h5py.File("l.h5") as f:
+            assert f["nodes/y"][:].tolist() == flags
+    write("n.csv", [["id", "g"]] + [list(row) for row in zip("abcd", ("1,0", "0", "0,1", "1"))])  # sets of other sizes
+    expect(run("convert edges e.csv l.h5 --labels n.csv --task node_multilabel"), "labels are 2 kinds, ")
+    for value in ('c("Rock", "Pop")', "c(1, 3)", "character(0)"):
+        write("n.csv", [["id", "g"]] + [[name, "1" if name < "c" else value] for name in "abcd"])
+        for line in ("--labels n.csv --task node_multilabel", "--features n.csv --types g=set"):
+            refused("convert edges e.csv x.h5 " + line, says=["n.csv:4: ", 'a list of R, expected items (in R sapply(COLUMN, paste, collapse = "|") writes them)'])
+    write("n.csv", "id,g\na,c(RGDfK)\nb,x\nc,x\nd,c(RGDfK)\n")
+    run("convert edges e.csv g.h5 --features n.csv --types g=set")
+
+
+def test_lists_of_ends():
+    """Lists in brackets are no ends, also of chosen columns; a first line may be the numbers of nodes and edges."""
+    write("r.csv", [["id", "year", "cites"], ["p1", 1, "['p2', 'p3']"], ["p2", 2, "['p3']"], ["p3", 3, "['p1']"]])
+    says = ["\"['p2', 'p3']\" in column 3 (cites), which may be a list of ids, expected one (", "--layout neighbors"]
+    run("convert edges r.csv g.h5 --source id --target cites --ids names")
+    refused("convert edges r.csv x.h5 --source id --target cites", says=says)
+    refused("convert tables x.h5 --edges c=r.csv --source c=id --target c=cites", says=says)
+    for rows, most in (("4 5\n0 1\n1 2\n2 0\n3 1\n2 3\n", 3), ("3 4\n1 2\n2 3\n3 1\n2 1\n", 3)):
+        write("g.txt", rows)
+        count = rows.count("\n") - 1
+        for line in ("convert edges g.txt x.h5", "convert tables x.h5 --edges g.txt"):
+            refused(line, says=f'g.txt:1: "{rows[:3]}", which may be the numbers of nodes and edges, as {count} lines with ids up to {most} follow, or an edge')
+            run(line, "--header", "no")
+            with h5py.File("x.h5") as f:
+                assert len(f["edges/src"]) == count + 1
+            os.remove("x.h5")
+    for rows in ("4 5\n0 1\n1 2\n2 0\n3 1\n", "4 5\n0 1\n1 2\n2 0\n3 1\n2 7\n"):
+        write("g.txt", rows)
+        run("convert edges g.txt g.h5")
+        run("convert tables g.h5 --edges g.txt")
+
+
+def test_numbers_of_rows():
+    """Features that count the rows by their names, or are called as labels, are named."""
+    write("e.csv", "src,dst\na,b\nb,c\nc,d\nd,a\n")
+    for name, values, said in (("Unnamed: 0.1", "0123", True), ("rownames", "1234", True), ("...1", "1234", True), ("level_0", "0123", True),
+                               ("X", "0123", True), ("X", "0213", False), ("x", "0123", False), ("rank", "0123", False)):
+        write("n.csv", [[name, "id", "f"]] + [[values[k], "abcd"[k], k * k] for k in range(4)])
+        assert (f'; "{name}" numbers the rows and is a feature (--without leaves it out)' in run("convert edges e.csv g.h5 --features n.csv")) == said, name
+    for names, more, named in (("label_0,label_1", "", "label_0"), ("f,label", " --label none", "label"), ("f,class", " --label none", "class"), ("f,world_class", "", "")):
+        write("n.csv", f"id,{names}\na,1,0\nb,2,1\nc,4,1\nd,8,0\n")
+        text = run("convert edges e.csv g.h5 --features n.csv" + more)
+        note = ", though called as labels are (--without leaves it out)" if more else f' (--label "{named}": it is the label)'
+        assert (f'; "{named}" is a feature{note}\n' in text) == bool(named), text
+
+
 for test in (test_spellings, test_spellings_between_tables, test_first_column, test_copies_of_labels, test_triples,
              test_signs, test_several_labels, test_headers, test_tu, test_positions, test_thousands,
              test_other_spellings_by_hash, test_dates, test_zones, test_fillings_of_edges, test_nouns, test_sums_of_zero,
              test_matrix_with_commas, test_masks, test_missing_labels, test_lines_dropped, test_labels_beside, test_relations,
              test_rounding, test_chosen_labels, test_label_codes, test_lists_with_quotes, test_words,
-             test_numbers_as_names, test_several_ids, test_blanks_in_quotes, test_documents, test_truths):
+             test_numbers_as_names, test_several_ids, test_blanks_in_quotes, test_documents, test_truths,
+             test_comments_that_name, test_pairs_under_comment, test_lists_of_labels, test_lists_of_ends, test_numbers_of_rows):
     test()

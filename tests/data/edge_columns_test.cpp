@@ -126,7 +126,7 @@ TEST_CASE_FIXTURE(EdgeFiles, "two columns of one purpose or name are an error") 
 TEST_CASE_FIXTURE(EdgeFiles, "a comment above the first row names the columns") {
   const FoundEdges moved = import("#Sign\tToNodeId\tFromNodeId\n-1\t2\t1\n1\t3\t2\n");
   CHECK(edges_of(moved) == Pairs{{"1", "2"}, {"2", "3"}});
-  CHECK(says(moved.notes, "…; passed over: Sign; …; columns named by the comment above: Sign, ToNodeId, …"));
+  CHECK(says(moved.notes, "…; columns named by the comment above: Sign, ToNodeId, …; passed over: Sign; …"));
   CHECK(edges_of(import("# x\n# dst src\n2 1\n3 2\n")) == Pairs{{"1", "2"}, {"2", "3"}});
   // Interactions have numbers, too (BioGRID).
   CHECK(edges_of(import("#id\tgene a\tgene b\n117\t5\t6\n118\t6\t7\n")) == Pairs{{"5", "6"}, {"6", "7"}});

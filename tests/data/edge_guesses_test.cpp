@@ -10,7 +10,8 @@ TEST_CASE_FIXTURE(EdgeFiles, "comments are before the first edge, and names may 
   CHECK(names(found) == Names{"ann", "#bob", "%cid", "#", "dan"});
   CHECK(found.notes == "edges: separated by blanks; 3 lines of comments; ids are names\n");
   CHECK(import("#From\tTo\n1\t2\n2\t3\n").notes ==
-        "edges: separated by a tab; 1 line of comments; ids are integers from 1 to 3\n");
+        "edges: separated by a tab; columns named by the comment above: From, To; 1 line of comments; ids "
+        "are integers from 1 to 3\n");
   CHECK(says(refused("1 2\n# 3\n"), "edges:2: \"#\" in column 1…"));
 
   const std::string tags = "#cat,#dog\n#dog,emu\nemu,#cat\n//x\n";

@@ -94,7 +94,7 @@ class ColumnContents {
   std::optional<ColumnType> wanted_;
   std::optional<Decimal> decimal_;
   int64_t texts_ = 0, booleans_ = 0, vectors_ = 0, dates_ = 0, ambiguous_dates_ = 0, gaps_ = 0;
-  bool records_ = false;  // a set has some, the first in line_
+  std::string_view no_items_;  // problem_of_items() of a set, the first in line_
   NumberFields numbers_;
   int64_t commas_ = 0;               // texts that may be numbers with a decimal comma
   int64_t line_ = 0, gap_line_ = 0;  // of the first of them

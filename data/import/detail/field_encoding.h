@@ -27,23 +27,22 @@ inline constexpr Separator kSetSeparators[] = {Separator("|"), Separator::semico
 inline Separator set_separator(const ColumnEncoder& encoder) {
   return Separator(encoder.separator == " " ? "" : encoder.separator);
 }
+/// Whether a bracket that begins the text is closed by its end: "['a', 'b']", but not "(a)|(b)".
+bool is_bracketed(std::string_view text);
 /// The items of a set without what is around them all: brackets, as in "['a', 'b']", or Python's frozenset().
 std::string_view list_in(std::string_view text);
 /// Where the first item of a list ends: before a separator outside of quotes, or at the end. A quote begins
 /// an item, and is closed before a separator of any kind, or a blank.
 size_t item_end(std::string_view list, Separator separator);
-/// Calls use(item) for the items of a set, each in quotes or not: "3,17", "['a', 'b, c']". Empty ones are
-/// passed over.
+/// Calls use(item) for the items of a set, each in quotes, in brackets or without: "3,17", "['a', 'b, c']",
+/// "[a]|[b]". Empty ones are passed over.
 template <class Use>
 void for_items(std::string_view text, Separator separator, Use use);
 /// Whether some letter and its accent are two characters (U+0300 to U+036F), as in NFD.
 bool has_combining_mark(std::string_view text);
-/// Whether it is a record or a list of them, as Python and JSON write them: "[{'id': 5, 'name': 'Crime'}]".
-bool has_records(std::string_view text);
-/// What is said of one.
-inline constexpr std::string_view kItemsOfRecords =
-    "records, expected items (in pandas .map(lambda all: [one['name'] for one in ast.literal_eval(all)]) "
-    "takes a member of each)";
+/// What is wrong with a set that is a record or a list of them, as Python and JSON write them, "[{'id': 5,
+/// 'name': 'Crime'}]", or a list of R, "c(1, 3)"; or nothing.
+std::string_view problem_of_items(std::string_view text);
 /// Days since 1970-01-01 UTC of an ISO 8601 date or time: "2024-03-01", "2024-03-01 12:30", "…T12:30:05.5Z",
 /// "…+02:00"; also with slashes.
 std::optional<double> days_in(std::string_view text);
@@ -79,7 +78,7 @@ class FieldEncoder {
   std::unordered_map<std::string_view, int64_t> numbers_;  // of categories
 };
 
-/// Without brackets or quotes around it.
+/// Without such ends around it.
 inline std::string_view without_ends(std::string_view text, std::initializer_list<std::string_view> all) {
   text = trimmed(text);
   for (const std::string_view ends : all)
@@ -93,8 +92,9 @@ void for_items(std::string_view text, Separator separator, Use use) {
   const size_t width = std::max<size_t>(separator.text().size(), 1);
   for (text = list_in(text); !text.empty();) {
     const size_t end = item_end(text, separator);
-    if (const std::string_view item = without_ends(text.substr(0, end), {"\"\"", "''"}); !item.empty())
-      use(item);
+    std::string_view item = trimmed(text.substr(0, end));
+    item = is_bracketed(item) ? trimmed(item.substr(1, item.size() - 2)) : without_ends(item, {"\"\"", "''"});
+    if (!item.empty()) use(item);
     text = trimmed(text.substr(std::min(end + width, text.size())));
   }
 }

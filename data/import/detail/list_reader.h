@@ -4,6 +4,7 @@
 #include <adjoint/data/import/label_classes.h>
 #include <adjoint/data/import/table_head.h>
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -16,13 +17,7 @@ struct ListLayout {
   TableHead head;
   EdgeColumns columns;
   NodeIds::Kind kind = NodeIds::Kind::names;
-  bool doubtful = false;   ///< the first line may be a header; the ids of the other lines decide
-  bool commented = false;  ///< a comment above the first row names the columns
-
-  /// Of the columns, if the file has any.
-  std::span<const std::string> names() const {
-    return commented ? std::span<const std::string>(head.commented) : head.names();
-  }
+  bool doubtful = false;  ///< the first line may be a header; the ids of the other lines decide
 };
 
 /// An integer as lists write ids: also 7.0, as data frames do, but not 1e5.
@@ -38,6 +33,18 @@ void expect_one_kind(const std::string& path, const ListLayout& layout);
 /// each node, with so many neighbours in all.
 void expect_no_metis(const TextSource& source, std::span<const std::string> first, int64_t lines,
                      int64_t neighbors);
+
+/// The least and the largest of ids and 0.
+struct IdRange {
+  int64_t least = 0, most = 0;
+  void add(int64_t id) {
+    least = std::min(least, id);
+    most = std::max(most, id);
+  }
+};
+/// Throws DataError for a list of `rows` lines whose first one may be the numbers of nodes and of edges: so
+/// many lines follow, without larger ids (`below`).
+void expect_no_counts(const TextSource& source, const TableHead& head, int64_t rows, const IdRange& below);
 
 /// Reads an edge list in parallel, and decides whether its first line is a header. Adds the texts of classes
 /// of edges to `labels`, and a note on what was detected.
