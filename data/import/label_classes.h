@@ -21,10 +21,9 @@ struct LabelClasses {
   bool named = false;              ///< whether the names say more than 0 … C - 1
   bool fractions = false;          ///< whether some are numbers with fractions
 
-  int64_t codes = 0;  ///< labels that begin with a zero, in an order that is of texts for these alone
-  /// Labels that are other spellings of a number, and the first of them: ""1.0" of "1"".
-  int64_t respelled = 0;
-  std::string spelling = {};
+  int64_t codes = 0;          ///< labels that begin with a zero, in an order that is of texts for these alone
+  int64_t respelled = 0;      ///< labels that are other spellings of a number or truth
+  std::string spelling = {};  ///< the first of them: ""1.0" of "1""
 
   /// "text, alphabetical", "numbers, in ascending order".
   std::string order_text() const;

@@ -48,9 +48,10 @@ class Rounding {
 
  private:
   struct Differences {
-    int64_t count = 0;
-    double most = 0.0;                       ///< the largest
-    void merge(const Differences& others) {  ///< adds the others
+    int64_t count = 0;  ///< numbers that differ
+    double most = 0.0;  ///< the largest difference
+    /// Adds those of others.
+    void merge(const Differences& others) {
       count += others.count;
       most = std::max(most, others.most);
     }
