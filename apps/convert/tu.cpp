@@ -8,10 +8,10 @@
 namespace adj::apps {
 
 Format tu_format() {
-  struct Given : TuOptions {
+  struct Arguments : TuOptions {
     std::string file;
   };
-  const auto arguments = std::make_shared<Given>();
+  const auto arguments = std::make_shared<Arguments>();
   Format format{
       "tu",
       "a folder of the TU collection, with NAME_A.txt and its other files",

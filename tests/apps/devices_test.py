@@ -24,6 +24,13 @@ def predictions(path):
     return {name: values for name, values in datasets_in(path).items() if values.dtype.kind == "f"}
 
 
+def expect_equal(left, right):
+    """The same arrays, to the bit, some at least."""
+    assert left and left.keys() == right.keys(), (left.keys(), right.keys())
+    for name in left:
+        np.testing.assert_array_equal(left[name], right[name])
+
+
 plain = dataset("plain.h5")
 PROGRAMS = {"train_gcn": "", "train_gat": "--hidden 4 --heads 2 --norm batch --attention-dropout 0", "train_sage": "--norm batch", "train_gin": "",
             "train_transformer": "--hidden 8 --heads 2 --attention-dropout 0", "train_agnn": ""}
@@ -54,8 +61,7 @@ class Devices(unittest.TestCase):
                 run(f"{line} --devices {devices} --predict {devices}.h5")
                 found.append(predictions(f"{devices}.h5"))
             for other in found[1:]:
-                for name in other:
-                    np.testing.assert_array_equal(other[name], found[0][name])
+                expect_equal(other, found[0])
 
     def test_tasks_weights_splits_and_outputs(self):
         several = dataset("several.h5", "node_multilabel", **{"nodes/y": (rng.random((NODES, 4)) < 0.4).astype(np.float32)})
@@ -87,8 +93,7 @@ class Devices(unittest.TestCase):
         for place in ("device", "file"):
             run(f"{line} --features {place} --predict {place}.h5 --report {place}.html")
         left, right = predictions("device.h5"), predictions("file.h5")
-        for name in left:
-            np.testing.assert_array_equal(left[name], right[name])
+        expect_equal(left, right)
         expect(read("file.html"), "the features are not in memory as numbers")
         refused(f"{line} --features host", says="expected device or file", status=2)
 
@@ -143,8 +148,7 @@ class Devices(unittest.TestCase):
         for devices in ("cpu", "cpu,cpu"):
             run(f"{line} {devices}.h5 --devices {devices}")
         left, right = predictions("cpu.h5"), predictions("cpu,cpu.h5")
-        for name in left:
-            np.testing.assert_array_equal(left[name], right[name])
+        expect_equal(left, right)
 
     def test_more_ranks_than_rows(self):
         few = dataset("few.h5", **{"nodes/x": rng.normal(size=(NODES, 3)).astype(np.float32)})
@@ -238,9 +242,7 @@ class Processes(unittest.TestCase):
                     for name in ("train_loss", "val_loss", "test_loss", "test_acc"):
                         self.assertEqual(processes[name], threads[name])
                     left, right = predictions("threads.h5"), predictions("processes.h5")
-                    self.assertTrue(left and left.keys() == right.keys())
-                    for name in left:
-                        np.testing.assert_array_equal(right[name], left[name])
+                    expect_equal(left, right)
 
     def test_the_first_writes_and_others_go_on(self):
         line = "train_gcn plain.h5 --patience 0 --json --quiet --run-dir together --report r.html --metrics m.csv --predict p.csv"
