@@ -46,16 +46,21 @@ Tensor detail::mean_weights(const Relation& relation, DType features) {
 
 namespace {
 
-// Y = act(A X + bias), or with the adjoint of A.
+// Y = act(A X + bias), or with the adjoint of A; of a rank's part, X with the rows of other ranks.
 void matrix_product(const SparseMatrix& a, bool adjoint, const Tensor& x, const Tensor& bias,
                     Activation activation, Tensor& y) {
+  const Relation& relation = a.relation();
   const kernels::KeptValues kept{
       [&a, adjoint, dtype = x.dtype()](const RowTiles& cut) { return a.tile_values(cut, adjoint, dtype); },
       a.has_factors()};
-  kernels::sparse_product(
-      "aggregate",
-      {.a = adjoint ? a.adjoint() : a.matrix(), .x = x, .bias = bias, .activation = activation, .y = y},
-      &kept);
+  const CsrMatrix matrix = adjoint ? a.adjoint() : a.matrix();
+  if (!relation.is_rank_part())
+    return kernels::sparse_product(
+        "aggregate", {.a = matrix, .x = x, .bias = bias, .activation = activation, .y = y}, &kept);
+  const Relation edges = adjoint ? relation.reversed() : relation;
+  const kernels::RowParts rows{x.size(1), x.dtype(), [&] { return edges.source_rows(x); },
+                               [&](const auto& visit) { edges.source_parts(x, visit); }};
+  kernels::sparse_product("aggregate", matrix, rows, bias, activation, y, kept);
 }
 
 }  // namespace
@@ -163,7 +168,7 @@ Var aggregate(const SparseMatrix& matrix, const Var& x, const Var& bias, Activat
                        .activation = activation,
                        .y = y});
   } else {
-    matrix_product(a, false, a.relation().source_rows(x.value()), bias.value_or_absent(), activation, y);
+    matrix_product(a, false, x.value(), bias.value_or_absent(), activation, y);
   }
   const Saved output = activation == Activation::relu ? Saved(y) : Saved();
   enum : size_t { kX, kBias };
@@ -178,7 +183,7 @@ Var aggregate(const SparseMatrix& matrix, const Var& x, const Var& bias, Activat
         if (scatters) {
           kernels::spmm_coo({.a = a.relation().coo().transposed(), .values = a.values(), .x = dz, .y = dx});
         } else {
-          matrix_product(a, true, a.relation().target_rows(dz), {}, Activation::none, dx);
+          matrix_product(a, true, dz, {}, Activation::none, dx);
         }
         out.add(kX, dx);
       });

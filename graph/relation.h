@@ -3,6 +3,7 @@
 #include <adjoint/core/keyed_cache.h>
 #include <adjoint/kernels/types/csr.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -89,10 +90,12 @@ class Relation {
   bool is_rank_part() const;     ///< made by rank_rows()
   bool knows_out_edges() const;  ///< false for with_local_edges(), which has no transposed()
   /// x [num_src, ...] with the rows of other ranks that csr() names, whose columns are rows of the result; x
-  /// itself unless this is a rank's part.
+  /// itself unless this is a rank's part. Those for transposed() are reversed()'s.
   Tensor source_rows(const Tensor& x) const;
-  /// Likewise y [num_dst, ...] for transposed().
-  Tensor target_rows(const Tensor& y) const;
+  /// source_rows(x) for products that take some columns at a time (Halo::gather_parts); x itself as one part
+  /// unless this is a rank's part.
+  void source_parts(const Tensor& x,
+                    const std::function<void(const Tensor& part, int64_t first)>& visit) const;
   /// The adjoint of source_rows(): to each of this rank's sources the sum of the rows of dy that all ranks
   /// have in its place.
   Tensor sum_source_rows(const Tensor& dy) const;

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <utility>
 
 #include <cuda.h>
 #include <dlfcn.h>
@@ -16,28 +17,18 @@ namespace {
 using detail::kMaxDevices;
 using detail::kMaxStreams;
 
-struct StreamState {
-  cudaStream_t stream = nullptr;
-  unsigned* counters = nullptr;
-};
-
 struct DeviceState {
   std::once_flag once;
-  std::array<StreamState, kMaxStreams> streams;  // [0] is the default stream; the others are made on demand
+  std::array<Branch, kMaxStreams> streams;  // [0] is the default stream, others on demand; never closed
   std::atomic<int> count{1};
   std::mutex mutex;    // guards stream creation
   int handed_out = 0;  // number returned by make_stream() so far
   DeviceProperties properties;
 };
 
-// Never destroyed: a Stream is valid for the whole process.
-void open_stream(StreamState& state) {
-  ADJ_CUDA_CHECK(cudaStreamCreateWithFlags(&state.stream, cudaStreamNonBlocking));
-  void* counters = nullptr;
-  ADJ_CUDA_CHECK(cudaMalloc(&counters, kArrivalCounters * sizeof(unsigned)));
-  state.counters = static_cast<unsigned*>(counters);
-  ADJ_CUDA_CHECK(cudaMemsetAsync(counters, 0, kArrivalCounters * sizeof(unsigned), state.stream));
-}
+/// The branch that this thread works on, of one device; -1 outside of a BranchScope.
+thread_local int branched_index = -1;
+thread_local Branch branched;
 
 /// What the runtime has no calls for; it has loaded the driver's library.
 class Driver {
@@ -116,7 +107,7 @@ void open(DeviceState& state, int index) {
   int driver = 0;
   ADJ_CUDA_CHECK(cudaDriverGetVersion(&driver));
   properties.overlapping = properties.major >= 9 && driver >= 12040;
-  open_stream(state.streams[0]);
+  state.streams[0] = open_branch(0);
 }
 
 DeviceState& state_of(int index) {
@@ -150,7 +141,32 @@ DeviceScope::~DeviceScope() {
   }
 }
 
+Branch open_branch(int priority) {
+  Branch branch;
+  ADJ_CUDA_CHECK(cudaStreamCreateWithPriority(&branch.stream, cudaStreamNonBlocking, priority));
+  void* counters = nullptr;
+  ADJ_CUDA_CHECK(cudaMalloc(&counters, kArrivalCounters * sizeof(unsigned)));
+  branch.counters = static_cast<unsigned*>(counters);
+  ADJ_CUDA_CHECK(cudaMemsetAsync(counters, 0, kArrivalCounters * sizeof(unsigned), branch.stream));
+  return branch;
+}
+
+void close_branch(const Branch& branch) noexcept {
+  (void)cudaStreamDestroy(branch.stream);
+  (void)cudaFree(branch.counters);
+}
+
+BranchScope::BranchScope(int index, const Branch& branch)
+    : outer_index_(std::exchange(branched_index, index)), outer_(std::exchange(branched, branch)) {}
+
+BranchScope::~BranchScope() {
+  branched_index = outer_index_;
+  branched = outer_;
+}
+
 cudaStream_t current_stream(int index) {
+  if (branched_index == index) [[unlikely]]
+    return branched.stream;
   if (const detail::Recorder* recording = detail::recorder(); recording != nullptr) [[unlikely]] {
     ADJ_CHECK(recording->device() == Device::cuda(index),
               "a step is being captured on {}, and work on cuda:{} cannot be part of it",
@@ -171,7 +187,7 @@ int make_stream(int index) {
   const std::lock_guard lock(state.mutex);
   const int number = 1 + state.handed_out % (kMaxStreams - 1);
   if (number == state.count) {
-    open_stream(state.streams[static_cast<size_t>(number)]);
+    state.streams[static_cast<size_t>(number)] = open_branch(0);
     ++state.count;
   }
   ++state.handed_out;  // if opening throws, the next caller tries again
@@ -182,6 +198,7 @@ int num_streams(int index) { return state_of(index).count; }
 
 const DeviceProperties& properties(int index) { return state_of(index).properties; }
 unsigned* arrival_counters(int index) {
+  if (branched_index == index) return branched.counters;
   return state_of(index).streams[static_cast<size_t>(detail::current_stream(Device::cuda(index)))].counters;
 }
 

@@ -30,6 +30,26 @@ cudaStream_t current_stream(int index);
 /// stream.
 cudaStream_t stream_of(int index, int number);
 
+/// A stream beside the numbered ones, with arrival counters of its own. Its maker closes it.
+struct Branch {
+  cudaStream_t stream = nullptr;
+  unsigned* counters = nullptr;
+};
+Branch open_branch(int priority);
+void close_branch(const Branch& branch) noexcept;
+/// In this scope it is the thread's current stream of the device, within a capture or not.
+class BranchScope {
+ public:
+  BranchScope(int index, const Branch& branch);
+  ~BranchScope();
+  BranchScope(const BranchScope&) = delete;
+  BranchScope& operator=(const BranchScope&) = delete;
+
+ private:
+  int outer_index_;
+  Branch outer_;
+};
+
 /// Makes another stream; beyond detail::kMaxStreams, reuses the existing ones in turn.
 int make_stream(int index);
 int num_streams(int index);

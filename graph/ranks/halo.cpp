@@ -1,3 +1,4 @@
+#include <adjoint/core/convert.h>
 #include <adjoint/core/error.h>
 #include <adjoint/core/parallel.h>
 #include <adjoint/graph/ranks/halo.h>
@@ -5,7 +6,9 @@
 #include <adjoint/kernels/index/gather.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <exception>
 #include <numeric>
 
 namespace adj {
@@ -102,6 +105,9 @@ Halo::Halo(Group group, const RowCut& cut, const Csr& rows, DType wire)
       needs[p].push_back(names[static_cast<size_t>(k)] - static_cast<int32_t>(first));
     received_ += std::ssize(needs[p]);
   }
+  const auto received = group_.gather(Tensor::from(std::vector{received_})).to_vector<int64_t>();
+  most_received_ = *std::max_element(received.begin(), received.end());
+  if (device.is_cuda() && group_.capturable()) beside_ = SideStream(device);
   sends_ = exchange_lists(group_, needs);
   std::vector<std::vector<int32_t>> copies;
   for (Tensor& list : sends_) {
@@ -131,9 +137,13 @@ void Halo::exchange(std::span<Tensor> sends, std::span<Tensor> receives) const {
     if (receives[p]) receives[p].copy_(rounded[p].to(DType::f32));
 }
 
-Tensor Halo::gather(const Tensor& x) const {
+void Halo::check_rows(const Tensor& x) const {
   ADJ_CHECK(x && x.dims() == 2 && x.size(0) == structure_.rows,
             "Halo: x is {}, expected the {} rows of rank {}", x.str(), structure_.rows, group_.rank());
+}
+
+Tensor Halo::gather(const Tensor& x) const {
+  check_rows(x);
   if (group_.size() == 1) return x;
   Tensor all = Tensor::empty({structure_.cols, x.size(1)}, x.dtype(), x.device());
   std::vector<Tensor> sends(sends_.size()), receives(sends_.size());
@@ -148,6 +158,130 @@ Tensor Halo::gather(const Tensor& x) const {
   }
   exchange(sends, receives);
   return all;
+}
+
+namespace {
+
+constexpr int64_t kFirstBytes = 128, kNextBytes = 384;  // of a row, at most
+constexpr int64_t kLaneBytes = 16;                      // of a row: a lane's reads
+
+/// First columns of the parts of rows of `width` elements of so many bytes, and `width`.
+std::vector<int64_t> part_begins(int64_t width, int64_t element) {
+  const auto aligned = [element](int64_t columns) {
+    const int64_t unit = kLaneBytes / element;
+    return (columns + unit - 1) / unit * unit;
+  };
+  std::vector<int64_t> begins{0};
+  int64_t next = aligned(std::min(kFirstBytes / element, width / 3));
+  if (const int64_t rest = width - next; next > 0 && rest > 0) {
+    const int64_t parts = (rest * element + kNextBytes - 1) / kNextBytes;
+    for (const int64_t step = aligned((rest + parts - 1) / parts); next < width; next += step)
+      begins.push_back(next);
+  }
+  begins.push_back(width);
+  return begins;
+}
+
+/// Joins at the end of a scope, also one that an error leaves.
+class Joined {
+ public:
+  explicit Joined(const SideStream& stream) : stream_(stream) {}
+  ~Joined() {
+    try {
+      stream_.join();
+    } catch (const std::exception&) {  // a broken device is reported by the next call
+    }
+  }
+  Joined(const Joined&) = delete;
+  Joined& operator=(const Joined&) = delete;
+
+ private:
+  const SideStream& stream_;
+};
+
+/// The first `rows` x `columns` elements of a buffer [n].
+Tensor matrix_in(const Tensor& buffer, int64_t rows, int64_t columns) {
+  return buffer.rows(0, rows * columns).reshape({rows, columns});
+}
+
+}  // namespace
+
+/// Memory of a part and of its blocks on the wire, for up to so many columns; by rank, absent where nothing
+/// goes. Received blocks have some only if the wire rounds: else they come to where they belong.
+struct Halo::PartBuffers {
+  Tensor part;
+  std::vector<Tensor> sends, rounded_sends, rounded_receives;
+
+  PartBuffers(const Halo& halo, const Tensor& x, int64_t columns) {
+    const auto buffer = [&](int64_t rows, DType dtype) {
+      return rows > 0 ? Tensor::empty({rows * columns}, dtype, x.device()) : Tensor();
+    };
+    const DType wire = halo.wire_for(x);
+    const bool rounds = wire != x.dtype();
+    part = Tensor::empty({halo.structure_.cols * columns}, x.dtype(), x.device());
+    for (size_t p = 0; p < halo.sends_.size(); ++p) {
+      const bool local = static_cast<int64_t>(p) == halo.group_.rank();
+      const int64_t sent = local ? 0 : halo.sends_[p].numel();
+      const int64_t received = local ? 0 : halo.begins_[p + 1] - halo.begins_[p];
+      sends.push_back(buffer(sent, x.dtype()));
+      rounded_sends.push_back(buffer(rounds ? sent : 0, wire));
+      rounded_receives.push_back(buffer(rounds ? received : 0, wire));
+    }
+  }
+};
+
+Tensor Halo::fetch_part(const Tensor& x, int64_t first, int64_t columns, const PartBuffers& buffers) const {
+  Tensor part = matrix_in(buffers.part, structure_.cols, columns);
+  Tensor own = part.rows(first_row(), first_row() + structure_.rows);
+  kernels::slice_columns({.x = x, .begin = first, .y = own});
+  std::vector<Tensor> sends(sends_.size()), receives(sends_.size()), targets(sends_.size());
+  for (size_t p = 0; p < sends.size(); ++p) {
+    if (buffers.sends[p]) {
+      sends[p] = matrix_in(buffers.sends[p], sends_[p].numel(), columns);
+      kernels::gather_rows({.x = own, .index = sends_[p], .y = sends[p]});
+    }
+    if (const Tensor& rounded = buffers.rounded_sends[p]) {
+      Tensor block = matrix_in(rounded, sends_[p].numel(), columns);
+      convert(sends[p], block);
+      sends[p] = block;
+    }
+    const int64_t rows = begins_[p + 1] - begins_[p];
+    if (static_cast<int64_t>(p) == group_.rank() || rows == 0) continue;
+    targets[p] = part.rows(begins_[p], begins_[p + 1]);
+    const Tensor& rounded = buffers.rounded_receives[p];
+    receives[p] = rounded ? matrix_in(rounded, rows, columns) : targets[p];
+  }
+  group_.exchange(sends, receives);
+  for (size_t p = 0; p < sends.size(); ++p)
+    if (buffers.rounded_receives[p]) convert(receives[p], targets[p]);
+  return part;
+}
+
+void Halo::gather_parts(const Tensor& x, const std::function<void(const Tensor&, int64_t)>& visit,
+                        int64_t least) const {
+  check_rows(x);
+  const auto element = static_cast<int64_t>(size_of(x.dtype()));
+  const std::vector<int64_t> begins = part_begins(x.size(1), element);
+  const size_t parts = begins.size() - 1;
+  if (group_.size() == 1 || parts == 1 || most_received_ * begins[1] * element < least)
+    return visit(gather(x), 0);
+  const auto columns = [&](size_t k) { return begins[k + 1] - begins[k]; };
+  int64_t widest = 0;
+  for (size_t k = 0; k < parts; ++k) widest = std::max(widest, columns(k));
+  const std::array<PartBuffers, 2> buffers{PartBuffers(*this, x, widest), PartBuffers(*this, x, widest)};
+  const Joined joined(beside_);
+  const auto fetch = [&](size_t k) {
+    Tensor part;
+    beside_.run([&] { part = fetch_part(x, begins[k], columns(k), buffers[k % 2]); });
+    return part;
+  };
+  Tensor next = fetch(0);
+  for (size_t k = 0; k < parts; ++k) {
+    beside_.join();
+    const Tensor part = next;
+    if (k + 1 < parts) next = fetch(k + 1);  // behind the visit before this one, which has read its memory
+    visit(part, begins[k]);
+  }
 }
 
 Tensor Halo::sum_back(const Tensor& dy) const {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <adjoint/core/group.h>
+#include <adjoint/core/side_stream.h>
 #include <adjoint/graph/ranks/row_cut.h>
 #include <adjoint/kernels/types/csr.h>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -26,6 +28,13 @@ class Halo {
   /// [structure().cols, F] from this rank's rows of x [n, F]: one block to and from each rank that has or
   /// needs any. All ranks call it together.
   Tensor gather(const Tensor& x) const;
+  /// gather(x) a few columns at a time: visit(part, first) has columns [first, first + part.size(1)), from
+  /// left to right. On GPUs of their own (Group::capturable) the next part arrives while the device does what
+  /// visit queues, and only the first, a small one, is waited for; its memory is that of two parts. All at
+  /// once if the first would be less than `least` bytes. All ranks call it together.
+  void gather_parts(const Tensor& x, const std::function<void(const Tensor& part, int64_t first)>& visit,
+                    int64_t least = kLeastPart) const;
+  static constexpr int64_t kLeastPart = int64_t{4} << 20;  ///< bytes, which take about as long as a message
   /// The adjoint of gather(): [n, F], to each of this rank's rows the sum of the rows of dy
   /// [structure().cols, F] that all ranks have in its place, in the order of ranks. All ranks call it
   /// together.
@@ -44,11 +53,19 @@ class Halo {
   std::vector<int64_t> begins_;  // by rank: its first row in gather(), and their number
   Csr copies_;                   // row i: where row i of this rank and its copies come back, by rank
   int64_t received_ = 0, sent_ = 0;
+  int64_t most_received_ = 0;  // by any rank: all take the same parts
   DType wire_ = DType::f32;
+  SideStream beside_;  // for parts on their way
 
   DType wire_for(const Tensor& x) const { return x.dtype() == DType::f32 ? wire_ : x.dtype(); }
   /// Exchanges blocks of x's dtype as the wire has them; that of this rank is copied.
   void exchange(std::span<Tensor> sends, std::span<Tensor> receives) const;
+
+  void check_rows(const Tensor& x) const;
+
+  struct PartBuffers;
+  /// Columns [first, first + columns) of gather(x), in the buffers' memory.
+  Tensor fetch_part(const Tensor& x, int64_t first, int64_t columns, const PartBuffers& buffers) const;
 };
 
 }  // namespace adj

@@ -43,19 +43,27 @@ inline void check_weights(std::string_view op, std::string_view name, const CsrM
 /// features with a weight. `activation` is none or relu. A's values have the accumulator dtype. Each row is
 /// summed in entry order or in a fixed tree that depends only on the structure, never on threads. Rows
 /// without entries give act(bias). Values [M,H] are weights per head: values[:, h] belongs to features [h D,
-/// (h + 1) D), D = F / H, as in multi-head attention.
+/// (h + 1) D), D = F / H, as in multi-head attention. `y` may have more columns than x: the result is then
+/// columns [first_column, first_column + F) of y, with the bits of a product of all columns. Not by heads.
 struct SpmmArgs {
   const CsrMatrix& a;
   const Tensor& x;
   const Tensor& bias = kAbsent;
   Activation activation = Activation::none;
   Tensor& y;
+  int64_t first_column = 0;
+
+  bool is_slice() const { return x.size(1) != y.size(1); }  ///< whether y has more columns than x
 
   void check(std::string_view op) const {
     const int64_t width = detail::check_product(op, a, x, a.csr.cols);
     if (a.values) detail::check_weights(op, "values", a, a.values, x);
     if (bias) check_tensor(op, "bias", bias, {width}, x.dtype(), x.device());
-    check_tensor(op, "y", y, {a.csr.rows, width}, x.dtype(), x.device());
+    check_tensor(op, "y", y, {a.csr.rows, y && y.dims() == 2 ? y.size(1) : width}, x.dtype(), x.device());
+    ADJ_CHECK(first_column >= 0 && first_column + width <= y.size(1), "{}: columns {} to {} of y, {}", op,
+              first_column, first_column + width, y.str());
+    ADJ_CHECK(!is_slice() || heads_of(a.values) == 1, "{}: a slice of y, {}, by {} heads", op, y.str(),
+              heads_of(a.values));
     check_fused(op, activation);
     ADJ_CHECK(!y.shares_storage_with(x), "{}: y cannot be x", op);
   }

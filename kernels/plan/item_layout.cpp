@@ -17,9 +17,9 @@ bool fits(const RowLayout& layout, const ItemPass& pass) {
 
 }  // namespace
 
-size_t alignment_of(const Tensor& x, const Tensor& y) {
+size_t alignment_of(const Tensor& x, const Tensor& y, uint64_t offset) {
   const auto bits =
-      reinterpret_cast<uintptr_t>(x.raw_data()) | reinterpret_cast<uintptr_t>(y.raw_data()) | 16u;
+      reinterpret_cast<uintptr_t>(x.raw_data()) | reinterpret_cast<uintptr_t>(y.raw_data()) | offset | 16u;
   return size_t{1} << std::countr_zero(bits);
 }
 

@@ -37,8 +37,8 @@ struct ItemPass {
   size_t alignment;  ///< of the first elements of all rows, in bytes
 };
 
-/// Largest power of two up to 16 that divides both base addresses; the width is not considered.
-size_t alignment_of(const Tensor& x, const Tensor& y);
+/// Largest power of two up to 16 that divides both base addresses and `offset`; the width is not considered.
+size_t alignment_of(const Tensor& x, const Tensor& y, uint64_t offset = 0);
 
 /// The layout for a pass, chosen by sizes only; all layouts sum in the same order, so it changes only the
 /// time. The least lane work wins: slabs times their features, plus a constant per slab for columns and

@@ -21,11 +21,10 @@ inline constexpr int kSmallLanes = 4, kMostSmallSlabs = 4;  ///< groups of a row
 inline int small_pack(int64_t width) { return width % 4 == 0 ? 4 : 1; }
 
 /// heads for weights [entries, H] with H > 1, small for float32 within the limits above, else items.
-inline SpmmMethod spmm_method(const CsrMatrix& a, const Tensor& x) {
+inline SpmmMethod spmm_method(const CsrMatrix& a, int64_t width, DType features) {
   if (heads_of(a.values) > 1) return SpmmMethod::heads;
-  const int64_t width = x.size(1);
   const CsrSizes whole = a.csr.whole_sizes();
-  const bool small = x.dtype() == DType::f32 && whole.entries <= kMostSmallEntries &&
+  const bool small = features == DType::f32 && whole.entries <= kMostSmallEntries &&
                      whole.rows <= kMostSmallEntries && width >= 1 &&
                      width <= kSmallLanes * kMostSmallSlabs * small_pack(width);
   return small ? SpmmMethod::small : SpmmMethod::items;

@@ -1,3 +1,4 @@
+#include <adjoint/kernels/plan/spmm_method.h>
 #include <adjoint/kernels/tiles/sparse_product.h>
 #include <adjoint/kernels/tiles/tile_choice.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
@@ -14,14 +15,17 @@ const char* width_obstacle(int64_t width, int64_t heads) {
   return width > heads * kMostTileSddmmWidth ? "products by edge over more than 1024 features" : nullptr;
 }
 
-}  // namespace
-
-void sparse_product(std::string_view op, const SpmmArgs& args, const KeptValues* kept) {
-  const CsrMatrix& a = args.a;
+std::shared_ptr<const RowTiles> tiles_of_product(std::string_view op, const CsrMatrix& a, int64_t width,
+                                                 DType features, const KeptValues* kept) {
   const TiledOp kind = kept != nullptr ? kept->factors ? TiledOp::product : TiledOp::kept_weights
                        : a.values      ? TiledOp::new_weights
                                        : TiledOp::product;
-  const auto cut = choose_tiles(op, a.csr, args.x.size(1), args.x.dtype(), kind, weights_obstacle(a.values));
+  return choose_tiles(op, a.csr, width, features, kind, weights_obstacle(a.values));
+}
+
+/// Over the cut, if there is one.
+void product(const SpmmArgs& args, const RowTiles* cut, const KeptValues* kept) {
+  const CsrMatrix& a = args.a;
   if (cut == nullptr) return spmm(args);
   const TileValues values =
       kept != nullptr ? kept->values(*cut) : make_tile_values(*cut, a.values, a.order, args.x.dtype());
@@ -31,6 +35,27 @@ void sparse_product(std::string_view op, const SpmmArgs& args, const KeptValues*
              .bias = args.bias,
              .activation = args.activation,
              .y = args.y});
+}
+
+}  // namespace
+
+void sparse_product(std::string_view op, const SpmmArgs& args, const KeptValues* kept) {
+  product(args, tiles_of_product(op, args.a, args.x.size(1), args.x.dtype(), kept).get(), kept);
+}
+
+void sparse_product(std::string_view op, const CsrMatrix& a, const RowParts& x, const Tensor& bias,
+                    Activation activation, Tensor& y, const KeptValues& kept) {
+  const auto cut = tiles_of_product(op, a, x.width, x.dtype, &kept);
+  if (cut != nullptr || plan::spmm_method(a, x.width, x.dtype) != plan::SpmmMethod::items)
+    return product({.a = a, .x = x.all(), .bias = bias, .activation = activation, .y = y}, cut.get(), &kept);
+  x.each([&](const Tensor& part, int64_t first) {
+    spmm({.a = a,
+          .x = part,
+          .bias = bias ? bias.rows(first, first + part.size(1)) : Tensor(),
+          .activation = activation,
+          .y = y,
+          .first_column = first});
+  });
 }
 
 void entry_products(std::string_view op, const SddmmArgs& args) {

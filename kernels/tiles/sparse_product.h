@@ -19,6 +19,17 @@ struct KeptValues {
 };
 /// Y = act(A X + bias). Without kept values those of A are copied into the cut's order.
 void sparse_product(std::string_view op, const SpmmArgs& args, const KeptValues* kept = nullptr);
+/// The rows of X [n, width], of which some are elsewhere: all at once, or some columns at a time from left to
+/// right, so that a product of those that are here hides the way of the next.
+struct RowParts {
+  int64_t width;
+  DType dtype;
+  std::function<Tensor()> all;
+  std::function<void(const std::function<void(const Tensor& part, int64_t first)>& visit)> each;
+};
+/// The same, with the same bits.
+void sparse_product(std::string_view op, const CsrMatrix& a, const RowParts& x, const Tensor& bias,
+                    Activation activation, Tensor& y, const KeptValues& kept);
 /// sddmm. Tiles take heads of at most kMostTileSddmmWidth features.
 void entry_products(std::string_view op, const SddmmArgs& args);
 /// spmm_backward. Tiles take one head of at most kMostTileSddmmWidth features.

@@ -1,6 +1,7 @@
 #include "../support.h"
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/capture.h>
+#include <adjoint/core/side_stream.h>
 #include <adjoint/core/stream.h>
 #include <adjoint/graph/graph.h>
 #include <adjoint/kernels/dense/gemm.h>
@@ -124,6 +125,37 @@ TEST_CASE("a stream that waits for another reads its results") {
     const StreamScope scope(reader);
     const Tensor copy = x.clone();
     CHECK(last(copy) == 2.0f + static_cast<float>(round));
+  }
+}
+
+TEST_CASE("a side stream follows what the current one has, and is followed where it joins, captured or not") {
+  for (const Device device : devices()) {
+    const SideStream beside(device);
+    Tensor x = Tensor::zeros({kMany}, DType::f32, device), seen = Tensor::empty_like(x),
+           y = Tensor::empty_like(x), step = Tensor::full({kMany}, 1.0, DType::f32, device);
+    const auto add = [&](const Tensor& from, Tensor& to) {
+      for (int i = 0; i < 16; ++i)
+        kernels::linear_combination({.alpha = 1.0, .a = i == 0 ? from : to, .beta = 1.0, .b = step, .y = to});
+    };
+    const auto run = [&] {
+      add(x, x);                             // 16
+      beside.run([&] { add(x, seen); });     // 32: must not begin before x is ready
+      beside.run([&] { add(seen, seen); });  // 48
+      beside.join();
+      kernels::linear_combination({.alpha = 1.0, .a = seen, .beta = 1.0, .b = x, .y = y});  // 64
+      x.fill_(0.0);
+    };
+    run();
+    CHECK(last(y) == 64.0f);
+    if (!StepGraph::supported(device)) continue;
+    StepGraph graph;
+    graph.begin(device);
+    run();
+    graph.end();
+    seen.fill_(NAN);
+    y.fill_(NAN);
+    for (int i = 0; i < 3; ++i) graph.replay();
+    CHECK(last(y) == 64.0f);
   }
 }
 

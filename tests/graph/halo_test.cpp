@@ -134,6 +134,47 @@ TEST_CASE("products of cut rows have the bits of one rank, for any number of ran
   }
 }
 
+TEST_CASE("rows come in parts of their columns, each once and in order, with the same bits") {
+  const HostCsr whole = skewed_structure(500);
+  const RowCut cut(whole.csr.offsets);
+  for (const Device device : devices())
+    for (const std::vector<Device>& room : rooms_on(device))
+      for (const DType dtype : {DType::f32, DType::bf16, DType::f64})
+        for (const DType wire : {DType::f32, DType::bf16})
+          for (const int64_t width : {0, 1, 2, 12, 47, 256, 700}) {
+            CAPTURES(room.size(), name_of(dtype), name_of(wire), width);
+            const Tensor x = random_tensor({500, width}, dtype, Device::cpu());
+            std::atomic<int64_t> right = 0, parts = 0;
+            run_ranks(room, [&](const Group& group) {
+              const auto [begin, end] = cut.rows_of(group.rank(), group.size());
+              const Halo halo(group, cut, rows_between(whole, begin, end, group.device()), wire);
+              const Tensor own = x.rows(begin, end).clone().to(group.device());
+              Tensor wanted = Tensor::empty({end - begin, width}, dtype, group.device());
+              kernels::spmm({.a = {halo.structure(), {}, {}}, .x = halo.gather(own), .y = wanted});
+              for (const int64_t least : {int64_t{0}, Halo::kLeastPart}) {
+                Tensor y = Tensor::full(wanted.shape(), NAN, dtype, group.device());
+                int64_t next = 0;
+                halo.gather_parts(
+                    own,
+                    [&](const Tensor& part, int64_t first) {
+                      right += first == next;
+                      next = first + part.size(1);
+                      parts += least == 0;
+                      kernels::spmm(
+                          {.a = {halo.structure(), {}, {}}, .x = part, .y = y, .first_column = first});
+                    },
+                    least);
+                right += next == width && same_bits(y, wanted);
+                right -= least == 0 ? 0 : 1;  // the one part
+              }
+            });
+            const int64_t ranks = std::ssize(room);
+            CHECK(right == parts + 2 * ranks);
+            CHECK((parts > ranks) == (ranks > 1 && width > 2));
+            if (ranks > 1 && width == 256 && dtype == DType::f32) CHECK(parts == 4 * ranks);
+          }
+}
+
 TEST_CASE("rows of others are rounded to bfloat16 on that wire, both ways, and a rank's own are not") {
   const HostCsr whole = skewed_structure(500);
   const RowCut cut(whole.csr.offsets);
@@ -245,6 +286,46 @@ TEST_CASE("sums over a cut graph and their gradients have the bits of one rank")
               CHECK(right == ranks);
             }
           }
+    }
+}
+
+TEST_CASE("a product of a part large enough to come in parts has the bits of one rank") {
+  const int64_t n = 80'000, edges = 5 * n, width = 96;
+  std::mt19937 random(8);
+  std::vector<int32_t> src, dst;
+  for (int64_t e = 0; e < edges; ++e) {
+    src.push_back(static_cast<int32_t>(random() % n));
+    dst.push_back(static_cast<int32_t>(random() % n));
+  }
+  const Graph whole = Graph::from_coo(n, Tensor::from(src), Tensor::from(dst));
+  for (const Device device : devices())
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      const Tensor x = random_tensor({n, width}, dtype, device),
+                   dy = random_tensor({n, width}, dtype, device),
+                   shift = random_tensor({width}, dtype, device);
+      const auto step = [&](const Graph& graph, const Tensor& rows, const Tensor& gradient) {
+        const Var input = Var::parameter(rows), bias = Var::parameter(shift.to(rows.device()));
+        const Var y = aggregate(graph.matrix(PropagationMatrix::gcn), input, bias, Activation::relu);
+        y.backward(gradient);
+        return std::pair(y.value(), input.grad());
+      };
+      const auto [y, dx] = step(whole.to(device), x, dy);
+      const Tensor x_there = x.to(Device::cpu()), dy_there = dy.to(Device::cpu()),
+                   y_there = y.to(Device::cpu()), dx_there = dx.to(Device::cpu());
+      for (const std::vector<Device>& room : rooms_on(device)) {
+        if (room.size() != 2) continue;
+        std::atomic<int64_t> right = 0;
+        run_ranks(room, [&](const Group& group) {
+          const RankRows rank{group, RowCut(whole.in_edges().offsets)};
+          const auto rows = [&](const Tensor& t) {
+            return t.rows(rank.begin(), rank.end()).clone().to(group.device());
+          };
+          const auto [part, gradient] = step(whole.rank_rows(rank), rows(x_there), rows(dy_there));
+          right += same_bits(group.gather(part).to(Device::cpu()), y_there) &&
+                   same_bits(group.gather(gradient).to(Device::cpu()), dx_there);
+        });
+        CHECK(right == 2);
+      }
     }
 }
 

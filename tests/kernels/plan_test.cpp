@@ -29,7 +29,7 @@ TEST_CASE("plan of a product over rows: per head, small, or by items") {
     const Tensor values = heads == 0   ? Tensor()
                           : heads == 1 ? Tensor::zeros({csr.entries()})
                                        : Tensor::zeros({csr.entries(), heads});
-    return kernels::plan::spmm_method({csr, values, {}}, Tensor::empty({1, width}, dtype));
+    return kernels::plan::spmm_method({csr, values, {}}, width, dtype);
   };
   CHECK(method(10, 3, 4, 64, DType::f32) == SpmmMethod::heads);
   CHECK(method(10, 3, 4, 64, DType::bf16) == SpmmMethod::heads);

@@ -44,8 +44,9 @@ struct Aggregation {
   const int32_t* indices;
   int64_t entries;
   int64_t heads;
-  int64_t pitch;  ///< elements per row
-  int64_t width;  ///< elements per head
+  int64_t pitch;    ///< elements per row of x
+  int64_t y_pitch;  ///< and of y
+  int64_t width;    ///< elements per head
   EntryValues<Scalar<S>> values;
   const S* x;
   const S* bias;
@@ -54,20 +55,22 @@ struct Aggregation {
   bool stream;
   S* y;
 
-  Aggregation(const CsrMatrix& a, const Tensor& in, int64_t head_count, Tensor& out)
+  /// To the columns of `out` from `first` on.
+  Aggregation(const CsrMatrix& a, const Tensor& in, int64_t head_count, Tensor& out, int64_t first = 0)
       : offsets(a.csr.offsets.data<int64_t>()),
         indices(a.csr.indices.data<int32_t>()),
         entries(a.csr.entries()),
         heads(head_count),
         pitch(in.size(1)),
+        y_pitch(out.size(1)),
         width(pitch / heads),
         values(a),
         x(in.data<S>()),
         bias(nullptr),
         relu(false),
         far(in.bytes() >= kFarBytes),
-        stream(out.bytes() >= kStreamBytes && width % kLanes<S> == 0 && is_aligned(out)),
-        y(out.mutable_data<S>()) {}
+        stream(out.bytes() >= kStreamBytes && (width | y_pitch | first) % kLanes<S> == 0 && is_aligned(out)),
+        y(out.mutable_data<S>() + first) {}
 
   /// Aligned to a vector's elements: views may begin anywhere.
   static bool is_aligned(const Tensor& out) {
@@ -161,9 +164,9 @@ void aggregate(const Csr& csr, const Aggregation<S>& g, [[maybe_unused]] const S
             return store_block<Scalar<S>, B>(partial + chunk.slot * g.pitch + first, tail, sum);
           finish<S, B>(g.bias, g.relu, first, tail, sum);
           if (g.stream) {
-            stream_block<S, B>(g.y + i * g.pitch + first, sum);
+            stream_block<S, B>(g.y + i * g.y_pitch + first, sum);
           } else {
-            store_block<S, B>(g.y + i * g.pitch + first, tail, sum);
+            store_block<S, B>(g.y + i * g.y_pitch + first, tail, sum);
           }
         });
       });
@@ -172,7 +175,7 @@ void aggregate(const Csr& csr, const Aggregation<S>& g, [[maybe_unused]] const S
     }
     if (g.stream) simd::fence();
   });
-  merge_heavy<S>(*cuts, partial, g.pitch, g.bias, g.relu, g.y);
+  merge_heavy<S>(*cuts, partial, g.pitch, g.bias, g.relu, g.y, g.y_pitch);
 }
 
 }  // namespace
@@ -184,7 +187,7 @@ void spmm(const SpmmArgs& args) {
       explain_sparse("spmm", args.a.csr, width, heads, args.x.dtype(), "all heads in one pass");
       return spmm_by_head(args);
     }
-    Aggregation<S> g(args.a, args.x, heads, args.y);
+    Aggregation<S> g(args.a, args.x, heads, args.y, args.first_column);
     explain_sparse("spmm", args.a.csr, width, heads, args.x.dtype(), "{}{}{}",
                    heads > 1 ? "one pass per head" : "one pass",
                    g.far ? ", rows prefetched" : ", rows within the caches",

@@ -36,10 +36,10 @@ template <class S, int B>
     for (int k = 0; k < B; ++k) sum[k] = simd::relu(sum[k]);
 }
 
-/// Merges the partial sums of heavy rows, in entry order, into rows of `pitch` elements.
+/// Merges the partial sums [slots, pitch] of heavy rows, in entry order, into rows y_pitch elements apart.
 template <class S>
 void merge_heavy(const RowChunks& cuts, const Scalar<S>* partial, int64_t pitch, const S* bias, bool relu,
-                 S* y) {
+                 S* y, int64_t y_pitch) {
   cuts.for_heavy(pitch, [&](const RowChunks::HeavyRow& heavy) {
     for_blocks<S>(pitch, [&]<int B>(int64_t first, int tail) {
       Vector<S> sum[B], part[B];
@@ -49,7 +49,7 @@ void merge_heavy(const RowChunks& cuts, const Scalar<S>* partial, int64_t pitch,
         for (int k = 0; k < B; ++k) sum[k] += part[k];
       }
       finish<S, B>(bias, relu, first, tail, sum);
-      store_block<S, B>(y + heavy.row * pitch + first, tail, sum);
+      store_block<S, B>(y + heavy.row * y_pitch + first, tail, sum);
     });
   });
 }

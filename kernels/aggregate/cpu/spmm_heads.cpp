@@ -173,7 +173,7 @@ void walk(const Walk<S>& g) {
       }
     }
   });
-  if constexpr (kSum) merge_heavy<S>(*cuts, partial, g.pitch, g.bias, g.relu, g.y);
+  if constexpr (kSum) merge_heavy<S>(*cuts, partial, g.pitch, g.bias, g.relu, g.y, g.pitch);
 }
 
 template <bool kSum, bool kDot, class S>

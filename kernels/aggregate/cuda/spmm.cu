@@ -17,7 +17,9 @@ void spmm(const SpmmArgs& args) {
   const auto say = [&](const char* choice) {
     explain_sparse("spmm", args.a.csr, args.x.size(1), heads_of(args.a.values), args.x.dtype(), "{}", choice);
   };
-  switch (plan::spmm_method(args.a, args.x)) {
+  const auto method =
+      args.is_slice() ? plan::SpmmMethod::items : plan::spmm_method(args.a, args.x.size(1), args.x.dtype());
+  switch (method) {
     case plan::SpmmMethod::heads:
       say("all heads in one pass");
       return spmm_by_head(args);

@@ -22,6 +22,7 @@ struct SpmmArguments {
   Sum<S>* partial;  ///< [slots, width]
   int width;
   uint32_t pitch;  ///< bytes per row
+  uint32_t y_gap;  ///< bytes between the end of a row of y and the next one
   int first_feature;
   bool epilogue;  ///< bias or relu
   bool relu;

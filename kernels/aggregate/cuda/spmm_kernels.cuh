@@ -100,7 +100,8 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
         if (valid[c]) store(output + c * kLanes * kVector, pack);
       }
     } else {
-      const char* const output = row_address(reinterpret_cast<const char*>(a.y + feature), walk.row, pitch);
+      const char* const output =
+          row_address(reinterpret_cast<const char*>(a.y + feature), walk.row, pitch + a.y_gap);
 #pragma unroll
       for (int c = 0; c < kChunks; ++c) {
         if (!valid[c]) continue;

@@ -56,7 +56,7 @@ inline LaunchShape merge_shape(int device, int64_t blocks, unsigned slabs) {
 template <class S>
 bool merges_wide(const SpmmArguments<S>& a) {
   constexpr int kVector = 16 / static_cast<int>(sizeof(Sum<S>));
-  return a.width % kVector == 0 && reinterpret_cast<uintptr_t>(a.y) % (kVector * sizeof(S)) == 0;
+  return a.width % kVector == 0 && (reinterpret_cast<uintptr_t>(a.y) | a.y_gap) % (kVector * sizeof(S)) == 0;
 }
 /// Slabs of features that a merge processes in parallel, kVector features per lane.
 template <class S>
@@ -129,14 +129,16 @@ void run_own_spmm(ItemLayouts<L...> layouts, const SpmmArgs& args) {
   check_width<S>("spmm", width);
   Tensor workspace = Tensor::empty({plan.slots, width}, dtype_of<Sum<S>>(), device);
   SpmmArguments<S> arguments = spmm_arguments<S>(a, plan, x.raw_data(), width);
-  arguments.y = args.y.template mutable_data<S>();
+  arguments.y = args.y.template mutable_data<S>() + args.first_column;
+  arguments.y_gap = static_cast<uint32_t>((args.y.size(1) - width) * static_cast<int64_t>(sizeof(S)));
   arguments.partial = workspace.template mutable_data<Sum<S>>();
   arguments.relu = args.activation == Activation::relu;
   arguments.epilogue = args.bias || arguments.relu;
   if (args.bias) arguments.bias = args.bias.template data<S>();
 
   const int threads = item_threads(a.csr);
-  const ItemPass pass{"spmm", a.csr, width, x.dtype(), alignment_of(x, args.y)};
+  const auto first_byte = static_cast<uint64_t>(args.first_column) * sizeof(S);
+  const ItemPass pass{"spmm", a.csr, width, x.dtype(), alignment_of(x, args.y, first_byte | arguments.y_gap)};
   with_layout(layouts, pass, [&]<class T>() {
     launch_items("spmm", device.index, T::kLanes, threads, stage_bytes<S, T::kLanes, false>(threads),
                  ceil_div(width, T::kRow.slab()),

@@ -112,7 +112,8 @@ __device__ __forceinline__ void merge_rows(const HeavyRow* heavy, const int64_t*
     Pack<S, kVector> pack;
 #pragma unroll
     for (int v = 0; v < kVector; ++v) pack[v] = narrow<S>(finish(a, sum[v], feature + v));
-    store(a.y + static_cast<int64_t>(row) * a.width + feature, pack);
+    store(a.y + static_cast<int64_t>(row) * (a.width + a.y_gap / static_cast<uint32_t>(sizeof(S))) + feature,
+          pack);
   };
 
   if (first + warp < rows) {
