@@ -60,7 +60,8 @@ bool capturing(Device device) {
   return recording != nullptr && recording->device() == device;
 }
 
-OutsideCapture::OutsideCapture() : outer_(detail::recorder()) {
+OutsideCapture::OutsideCapture()
+    : outer_(detail::recorder()), used_before_(detail::exchange_used_devices(0)) {
   if (outer_ == nullptr) return;
   allowed_ = runtime(outer_->device()).allow_in_capture();
   pool_ = std::make_unique<MemoryPoolScope>(nullptr);
@@ -68,14 +69,17 @@ OutsideCapture::OutsideCapture() : outer_(detail::recorder()) {
 }
 
 OutsideCapture::~OutsideCapture() {
+  const uint64_t used = detail::exchange_used_devices(0);
   // The device's next user gets the same error.
   try {
     if (outer_ != nullptr) Stream::current(outer_->device()).synchronize();
     int index = 0;
-    for (uint64_t devices = detail::devices_with_streams(); devices != 0; devices >>= 1, ++index)
+    // Not others: their current streams are those of other ranks, which may wait for this one.
+    for (uint64_t devices = detail::devices_with_streams() & used; devices != 0; devices >>= 1, ++index)
       if ((devices & 1) != 0) Stream::current(Device::cuda(index)).synchronize();
   } catch (const Error&) {
   }
+  (void)detail::exchange_used_devices(used_before_ | used);
 }
 
 }  // namespace adj

@@ -118,9 +118,9 @@ void refuse_cpu_in_capture(const char* op);
 
 /// For objects made lazily and shared by all steps, threads and streams: a transposed structure, a kernel's
 /// plan. In this scope the thread's work runs immediately, even during a capture, and its allocations do not
-/// belong to the step. At the end of the scope the host waits for the current streams if the thread is
-/// capturing or a device has several streams, so that the new object is complete for every reader. Code in
-/// the scope must not read results of the captured step: they have no values yet.
+/// belong to the step. At the end of the scope the host waits for the current streams of the devices
+/// that the thread used in it, if the thread is capturing or the device has several streams, so that the new
+/// object is complete for every reader. Code in the scope must not read results of the captured step: they have no values yet.
 class OutsideCapture {
  public:
   OutsideCapture();
@@ -128,6 +128,7 @@ class OutsideCapture {
 
  private:
   const detail::Recorder* outer_;
+  uint64_t used_before_;
   std::shared_ptr<void> allowed_;
   std::unique_ptr<MemoryPoolScope> pool_;
   std::optional<detail::RecorderScope> recorder_;

@@ -20,6 +20,7 @@ uint8_t& current_of(Device device) {
   return current_of_device[static_cast<size_t>(device.index)];
 }
 
+thread_local uint64_t used_devices = 0;
 std::atomic<uint64_t> with_streams{0};
 
 void refuse_in_capture(const char* what, Device device) {
@@ -33,7 +34,14 @@ namespace detail {
 
 uint64_t devices_with_streams() { return with_streams.load(); }
 
-int current_stream(Device device) { return device.is_cpu() ? 0 : current_of(device); }
+int current_stream(Device device) {
+  if (device.is_cpu()) return 0;
+  const int stream = current_of(device);
+  used_devices |= uint64_t{1} << device.index;
+  return stream;
+}
+
+uint64_t exchange_used_devices(uint64_t used) { return std::exchange(used_devices, used); }
 
 }  // namespace detail
 

@@ -56,6 +56,7 @@ struct NodeModel : Model {
   /// Precomputes what a step derives from a batch's graph. Called by loader threads in parallel with
   /// training.
   virtual void prepare(const Graph& graph) const;
+  virtual void prepare_block(const Block&) const {}  ///< likewise from a block, on the batch's device
   /// The matrix with which all layers sum over neighbours, if they do.
   virtual PropagationMatrix propagation_matrix() const { return PropagationMatrix::none; }
   /// Widths of the sums and means over neighbours in a forward pass, in order, if an unsorted edge list

@@ -1,3 +1,4 @@
+#include <adjoint/autograd/detail/edge.h>
 #include <adjoint/core/option_check.h>
 #include <adjoint/models/family.h>
 #include <adjoint/models/stack.h>
@@ -25,6 +26,9 @@ struct Sage : Stack<nn::SAGEConv> {
   void prepare(const Graph& graph) const override {
     if (takes_means && (graph.is_normalized() || !graph.edge_weight())) (void)graph.mean_adjacency();
     NodeModel::prepare(graph);
+  }
+  void prepare_block(const Block& block) const override {
+    if (takes_means) (void)adj::detail::mean_weights(block.relation(), parameters().front().dtype());
   }
   PropagationMatrix propagation_matrix() const override {
     return takes_means ? PropagationMatrix::mean : PropagationMatrix::none;

@@ -11,12 +11,18 @@ namespace adj::training {
 
 namespace {
 
+LoaderOptions block_loading(const Run& run, const models::NodeModel& model) {
+  LoaderOptions options = run.training_batches();
+  options.derive_block = [&model](const Block& block) { model.prepare_block(block); };
+  return options;
+}
+
 class NeighborBatches : public NodeBatches {
  public:
   NeighborBatches(const Run& run, models::NodeModel& model, NeighborSampling sampling)
       : NodeBatches(run, model),
         loader_(run.task().data.graph, run.task().store, run.objective().targets(), run.examples().train,
-                {.sampling = std::move(sampling), .loading = run.training_batches()}) {}
+                {.sampling = std::move(sampling), .loading = block_loading(run, model)}) {}
 
   std::unique_ptr<Pass<NodeBatch>> pass(int64_t done) override {
     // The loss is over the seeds of a batch on all ranks.

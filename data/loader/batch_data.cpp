@@ -1,5 +1,6 @@
 #include <adjoint/data/detail/batch_data.h>
 #include <adjoint/graph/edge_attributes.h>
+#include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/index/select.h>
 
 namespace adj::detail {
@@ -74,6 +75,14 @@ void derive(const LoaderOptions& options, const Graph& graph) {
 void derive(const LoaderOptions& options, const std::vector<Block>& blocks) {
   for (const Block& block : blocks)
     if (options.backward) (void)block.relation().transposed();
+}
+
+void plan_blocks(const LoaderOptions& options, const std::vector<Block>& blocks) {
+  for (const Block& block : blocks) {
+    kernels::plan_rows({.a = block.relation().csr()});
+    if (options.backward) kernels::plan_rows({.a = block.relation().transposed()});
+    if (options.derive_block) options.derive_block(block);
+  }
 }
 
 }  // namespace adj::detail

@@ -165,6 +165,7 @@ struct LinkBatches {
     if (options.exclude && positive > 0) exclude(members, positive, batch.blocks);
     detail::derive(options.loading, batch.blocks);
     LinkBatch result = batch.to(device);
+    detail::plan_blocks(options.loading, result.blocks);
     result.x = detail::gather_features(kLinkLoader, *x, batch.blocks.front().src_nodes(),
                                        result.blocks.front().src_nodes(), device);
     return result;

@@ -12,6 +12,7 @@
 
 namespace adj {
 
+class Block;
 class Graph;
 
 /// Options of all loaders: batches, prefetching, device and derived structures.
@@ -31,6 +32,8 @@ struct LoaderOptions {
   /// For loaders whose batches have one graph, instead of `backward`: structures that workers derive on the
   /// CPU, as `[](const Graph& graph) { (void)graph.gcn_adjacency(); }`. They are copied with the graph.
   std::function<void(const Graph&)> derive = {};
+  /// For loaders whose batches have blocks: what else workers derive from each, on the batches' device.
+  std::function<void(const Block&)> derive_block = {};
 };
 
 /// A batch of an epoch: its number, items and generator.

@@ -29,6 +29,7 @@ Loader<NeighborBatch> loader_of(Graph graph, std::shared_ptr<const FeatureStore>
                                 .seeds = index.items};
             detail::derive(loading, batch.blocks);
             NeighborBatch result = batch.to(device);
+            detail::plan_blocks(loading, result.blocks);
             result.x = detail::gather_features(kNeighborLoader, *x, batch.blocks.front().src_nodes(),
                                                result.blocks.front().src_nodes(), device);
             return result;

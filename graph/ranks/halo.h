@@ -34,7 +34,7 @@ class Halo {
   /// once if the first would be less than `least` bytes. All ranks call it together.
   void gather_parts(const Tensor& x, const std::function<void(const Tensor& part, int64_t first)>& visit,
                     int64_t least = kLeastPart) const;
-  static constexpr int64_t kLeastPart = int64_t{4} << 20;  ///< bytes, which take about as long as a message
+  static constexpr int64_t kLeastPart = int64_t{32} << 20;  ///< bytes, which take longer than some messages
   /// The adjoint of gather(): [n, F], to each of this rank's rows the sum of the rows of dy
   /// [structure().cols, F] that all ranks have in its place, in the order of ranks. All ranks call it
   /// together.

@@ -70,6 +70,15 @@ struct SpmmArgs {
 };
 ADJ_KERNEL(spmm, SpmmArgs)  ///< Sparse matrix times features, with bias and activation.
 
+/// Makes what products and reductions over the rows of `a` share, once: later ones do not wait for it.
+struct PlanRowsArgs {
+  const Csr& a;
+
+  Device device() const { return a.device(); }  ///< where the kernel runs
+  void check(std::string_view op) const { check_csr(op, a); }
+};
+ADJ_KERNEL(plan_rows, PlanRowsArgs)  ///< Plans of a structure ahead of its use.
+
 /// dw[order[e] or e] = ⟨Y_i, X_j⟩ for entry e = (i, j) of A: the gradient of an aggregation's edge weights
 /// (SDDMM), with dY as `y` [rows,F] and the forward input as `x` [cols,F]; dw has the accumulator dtype.
 /// `a.values` is not read. Nothing of size entries x F is allocated. dw [M,H] is one dot product per head,

@@ -180,6 +180,8 @@ void aggregate(const Csr& csr, const Aggregation<S>& g, [[maybe_unused]] const S
 
 }  // namespace
 
+void plan_rows(const PlanRowsArgs& args) { (void)row_chunks(args.a); }
+
 void spmm(const SpmmArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     const int64_t heads = heads_of(args.a.values), width = args.x.size(1);

@@ -13,6 +13,8 @@ void own_spmm<double>(const SpmmArgs& args) {
   run_own_spmm<double>(ScalarLayouts(), args);
 }
 
+void plan_rows(const PlanRowsArgs& args) { (void)spmm_plan(args.a); }
+
 void spmm(const SpmmArgs& args) {
   const auto say = [&](const char* choice) {
     explain_sparse("spmm", args.a.csr, args.x.size(1), heads_of(args.a.values), args.x.dtype(), "{}", choice);
