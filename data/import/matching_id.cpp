@@ -9,7 +9,7 @@ namespace adj::detail {
 
 int64_t matching_id(TableRows& rows, const std::vector<int64_t>& columns,
                     const std::function<int32_t(std::string_view)>& find, int64_t count,
-                    std::string_view whose, const std::vector<std::string>& ends) {
+                    std::string_view whose, const std::vector<std::string>& ends, std::string_view remedy) {
   std::vector<std::vector<bool>> seen(columns.size(), std::vector<bool>(static_cast<size_t>(count)));
   std::vector<int64_t> found(columns.size());
   rows.read(columns, [&](const RowFields& block) {
@@ -34,9 +34,9 @@ int64_t matching_id(TableRows& rows, const std::vector<int64_t>& columns,
       named.push_back(column);
   if (matching.size() > 1 && named.size() == 1) return named[0];
   if (matching.size() > 1)
-    data_fail("{}: {} and {} both have {}ids of {}, expected --id to say which has them", rows.place(),
+    data_fail("{}: {} and {} both have {}ids of {}, expected {}", rows.place(),
               column_text(matching[0], rows.names()), column_text(matching[1], rows.names()),
-              most == count ? "all " : "", whose);
+              most == count ? "all " : "", whose, remedy);
   return matching.empty() ? columns[0] : matching[0];
 }
 

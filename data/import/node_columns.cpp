@@ -451,7 +451,12 @@ NodeColumns node_columns(std::span<const std::string> names, const FirstFields& 
       return names_nodes_of(end, names[static_cast<size_t>(k)]);
     });
   };
-  if (chosen.id.empty() && !chosen.labels_alone && found.id >= 0 && !names.empty()) {
+  // Beside an index and the label of a file of labels one column remains for the ids, of two columns one is
+  // the label.
+  if (chosen.labels_alone && chosen.id.empty() && index && found.id == 0 && columns == 3 && found.label > 0)
+    if (const int64_t rest = 3 - found.label; !repeats(fields[static_cast<size_t>(rest)])) found.id = rest;
+  const bool is_pair = chosen.labels_alone && columns == 2;
+  if (chosen.id.empty() && !is_pair && found.id >= 0 && !names.empty()) {
     const bool unnamed = found.id == 0 && has_index_name(names),
                certain = fit_of_id(names[static_cast<size_t>(found.id)]) > 4;
     found.possible_ids = {found.id};
@@ -463,9 +468,6 @@ NodeColumns node_columns(std::span<const std::string> names, const FirstFields& 
     if (found.possible_ids.size() == 1) found.possible_ids.clear();
     found.guessed_id = found.guessed_id || !found.possible_ids.empty();
   }
-  // Beside an index and the label of a file of labels one column remains for the ids.
-  if (chosen.labels_alone && chosen.id.empty() && index && found.id == 0 && columns == 3 && found.label > 0)
-    if (const int64_t rest = 3 - found.label; !repeats(fields[static_cast<size_t>(rest)])) found.id = rest;
   if (!chosen.features.empty()) {
     for (const std::string& choice : chosen.features) {
       const int64_t feature = column(choice);

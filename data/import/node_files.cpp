@@ -241,17 +241,22 @@ std::vector<std::string> typed_columns(const std::vector<ColumnChoice>& types,
 
 void choose_matching_id(NodeFiles& files, const TextFormat& text, const NodeIds& ids,
                         std::vector<std::string>& notes) {
-  if (files.features.empty() || files.features_by_row) return;
-  const NodeRows head(files.features, false, false, files, text, ids, nullptr);
-  if (head.columns().possible_ids.empty()) return;
-  TableRows rows(files.features, text, head.head().header(), {});
-  const int64_t column = detail::matching_id(
-      rows, head.columns().possible_ids, [&](std::string_view id) { return ids.find(id); }, ids.size(),
-      "edges", files.columns.ends);
-  if (column == head.id_column()) return;
-  files.columns.id = choice_for(column, rows.names());
-  notes.push_back(fmt::format("{}: ids from {}, which has those of edges", excerpt(files.features),
-                              column_text(column, rows.names())));
+  const auto choose = [&](const std::string& path, std::string& choice, std::string_view remedy) {
+    const NodeRows head(path, false, false, files, text, ids, nullptr);
+    if (head.columns().possible_ids.empty()) return;
+    TableRows rows(path, text, head.head().header(), {});
+    const int64_t column = detail::matching_id(
+        rows, head.columns().possible_ids, [&](std::string_view id) { return ids.find(id); }, ids.size(),
+        "edges", files.columns.ends, remedy);
+    if (column == head.id_column()) return;
+    choice = choice_for(column, rows.names());
+    notes.push_back(fmt::format("{}: ids from {}, which has those of edges", excerpt(path),
+                                column_text(column, rows.names())));
+  };
+  if (!files.features.empty() && !files.features_by_row)
+    choose(files.features, files.columns.id, "--id to say which has them");
+  if (!files.labels.empty() && files.labels != files.features && !files.labels_by_row)
+    choose(files.labels, files.labels_id, "one called node_id");
 }
 
 void add_listed_nodes(const NodeFiles& files, const TextFormat& text, NodeIds& ids,

@@ -54,6 +54,7 @@ struct NodeFiles {
   std::optional<Imputation> impute = {};
   /// The id and one label, or T of them; missing values and nodes without a line are unlabelled.
   std::string labels = {};
+  std::string labels_id = {};  ///< its column of ids, as NodeColumnNames::id
   bool labels_by_row = false;  ///< same; the first line is a label, and may be empty
   /// Labels that mean unlabelled, as texts or numbers (9 is 9.0, too), in addition to empty ones,
   /// is_missing() values and -1. An empty list, or one with an empty text, replaces these: "" alone makes -1
@@ -79,8 +80,9 @@ struct NodeFiles {
 std::vector<std::string> typed_columns(const std::vector<ColumnChoice>& types,
                                        const std::optional<LikeFile>& like);
 
-/// Where no name says ids (NodeColumns::possible_ids), sets the column of ids of the table of features to
-/// that with the ids of edges, `ids`, with a note. Throws DataError if several have them.
+/// Where no name says ids (NodeColumns::possible_ids), sets the column of ids of the table of features, and
+/// that of the file of labels, to the one with the ids of edges, `ids`, with a note. Throws DataError if
+/// several have them.
 void choose_matching_id(NodeFiles& files, const TextFormat& text, const NodeIds& ids,
                         std::vector<std::string>& notes);
 

@@ -40,6 +40,10 @@ NodeRows::NodeRows(const std::string& path, bool by_row, bool blank_rows, const 
   if (path == files.features) chosen = files.columns;
   chosen.typed = typed_columns(files.types, files.like);
   chosen.labels_alone = path != files.features;
+  if (path == files.labels && chosen.labels_alone) {
+    chosen.id = files.labels_id;
+    chosen.ends = files.columns.ends;
+  }
   if (path == files.labels)
     chosen.label = files.columns.label;
   else if (!files.labels.empty())

@@ -836,6 +836,28 @@ def test_several_ids():
     run("convert edges e.csv g.h5 --features n.csv --id id")
     write("n.csv", "id,customer_no,age\n1,14,10\n2,13,20\n3,12,30\n4,11,40\n")
     assert list(keys("ids from column 1 (id)")) == [{1: 10, 2: 20, 3: 30, 4: 40}] * 2
+    # A file of labels, alone and beside features.
+    write("x.csv", "paper,f\n" + "".join(f"{k},{k}\n" for k in range(1, 5)))
+
+    def labels(table, edges, more=""):
+        write("l.csv", table)
+        write("e.csv", edges + "\n1,2\n2,3\n3,4\n4,1\n")
+        for features in "", "--features x.csv":
+            text = run(f"convert edges e.csv g.h5 --labels l.csv {features} {more}")
+            with h5py.File("g.h5") as f:
+                yield text, dict(zip(f["nodes/id"][:].tolist(), f["nodes/y"][:].ravel().tolist()))
+    for first in "id", "rank":
+        for text, y in labels(f"{first},paper,label\n1,4,0\n2,3,1\n3,2,2\n4,1,3\n", "citing_paper,cited_paper"):
+            assert y == {4: 0, 3: 1, 2: 2, 1: 3}, y
+            expect(text, "l.csv: ids from column 2 (paper), which has those of edges\n")
+    for text, y in labels(",paper,label\n1,4,0\n2,3,1\n3,2,2\n4,1,3\n", "src,dst"):
+        assert y == {4: 0, 3: 1, 2: 2, 1: 3}, y
+        expect(text, "l.csv: ", "; ids from column 2 (paper)")
+    for text, y in labels(",size\n1,4\n2,3\n3,2\n4,1\n", "src,dst", "--task node_regression"):  # no other ids
+        assert y == {1: 4, 2: 3, 3: 2, 4: 1}, y
+    write("l.csv", "id,customer_no,label\n1,4,0\n2,3,1\n3,2,2\n4,1,3\n")
+    refused("convert edges e.csv g.h5 --labels l.csv", says="column 1 (id) and column 2 (customer_no) both have all ids of edges, expected one "
+                                                             "called node_id\n")
 
 
 def test_blanks_in_quotes():
