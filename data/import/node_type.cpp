@@ -28,6 +28,10 @@ std::string NodeType::group() const {
   return rows_ && rows_->has_header() ? neo4j_group(column_name(columns_.id, rows_->names())) : "";
 }
 
+std::string NodeType::graph_name() const {
+  return graph_ >= 0 && rows_->has_header() ? column_name(graph_, rows_->names()) : "";
+}
+
 NodeType::NodeType(const NodeTableFile& table, const TableFiles& files, bool joined)
     : table_(table), files_(files), decimal_(files.id_decimal()), joined_(joined) {
   chosen_ids_ = table_.ids.has_value();

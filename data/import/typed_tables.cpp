@@ -184,14 +184,23 @@ void expect_of_graphs(const NodeTableFile& table) {
     if (chosen) data_fail("{}: {}: graphs have no features, expected none", path, name);
 }
 
-/// Columns of the graphs' table that have no purpose, by their names.
-std::vector<std::string> pass_over_features(NodeTableFile& table, const TableFiles& files) {
+/// Columns of the graphs' table that have no purpose, by their names. Its ids are in the column that is
+/// called as that of `graphs` in the table of nodes, if there is one.
+std::vector<std::string> pass_over_features(NodeTableFile& table, const TableFiles& files,
+                                            const std::string& graphs, std::vector<std::string>& notes) {
   if (table.path.empty()) return {};
   std::vector<std::string> without = table.without, names;
   if (!table.split.empty()) without.push_back(table.split);
   std::vector<std::string> chosen = without;
   chosen.insert(chosen.end(), {table.id, table.label});
+  const bool open = table.id.empty() && !graphs.empty() && std::ranges::find(chosen, graphs) == chosen.end();
+  if (open) chosen.push_back(graphs);
   const TableRows rows(table.path, files.text, files.header, chosen);
+  if (open && std::ranges::find(rows.names(), graphs) != rows.names().end()) {
+    table.id = graphs;
+    notes.push_back(fmt::format("{}: ids from {}, called as the graphs of nodes", excerpt(table.path),
+                                column_text(rows.column(graphs), rows.names())));
+  }
   for (const int64_t column : node_columns(rows.names(), rows.first_fields(), rows.columns(),
                                            {table.id, table.label, {}, without}, false, rows.place())
                                   .features) {
@@ -235,7 +244,8 @@ Dataset import_graph_tables(const TableFiles& files, std::vector<std::string>& n
   if (table.type.empty()) table.type = "graphs";
   table.of_graphs = true;
   const TableFiles& written = import.written_as(table);
-  const std::vector<std::string> others = pass_over_features(table, written);
+  const std::vector<std::string> others =
+      pass_over_features(table, written, import.types().begin()->second.graph_name(), notes);
   NodeType graphs(table, written);
   graphs.read_ids();
   const int64_t listed = graphs.size();

@@ -670,6 +670,24 @@ def test_many_graphs():
     write("labels.csv", "graph_id,label\ng1,toxic\n")
     expect(refused("x.h5 --nodes atom=n.csv --edges m.csv --graph graph_id --graphs labels.csv"),
            "2 graphs, of which 1 have no row in labels.csv, first \"g2\"")
+    # Its ids are in the column that is called as the graphs of nodes, whatever is beside it.
+    write("an.csv", "mol,node_id,mass\n" + "".join(f"{g},{k},{g}\n" for g in range(4) for k in range(2)))
+    write("bn.csv", "mol,src,dst\n" + "".join(f"{g},0,1\n" for g in range(4)))
+    order = [2, 0, 3, 1]
+    for header in "mol,label", ",mol,label", "id,mol,label", "mol,label,id", "rank,mol,label":
+        column = header.split(",").index("mol") + 1
+        write("labels.csv", [header.split(",")] + [[g if name == "mol" else f"m{g}" if name == "label" else k for name in header.split(",")]
+                                                   for k, g in enumerate(order)])
+        for graph in "--graph mol", "--graph 1":
+            expect(run(f"convert tables i.h5 --nodes atom=an.csv --edges bn.csv {graph} --graphs labels.csv --label graphs=label"),
+                   f"labels.csv: ids from column {column} (mol), called as the graphs of nodes\n")
+            found = datasets_in("i.h5")
+            assert found["nodes/x"].ravel().tolist() == [2, 2, 0, 0, 3, 3, 1, 1] and found["graphs/y"].tolist() == order, header
+    for choice in "--id graphs=id", "--without graphs=mol":
+        write("labels.csv", "id,mol,label\n0,3,a\n1,2,b\n2,1,c\n3,0,d\n")
+        assert "called as" not in run(f"convert tables i.h5 --nodes atom=an.csv --edges bn.csv --graph mol --graphs labels.csv "
+                                      f"--label graphs=label {choice}")
+        holds("i.h5", {"graphs/y": [0, 1, 2, 3]})
     # What graphs have besides labels and splits is passed over, whatever it is.
     write("labels.csv", "graph_id,smiles,score,weight\ng1,CCO,0.5,7\ng2,CC,1.5,x\n")
     graphs = "--nodes atom=n.csv --edges m.csv --graph graph_id --graphs labels.csv"

@@ -22,6 +22,8 @@ class NodeType {
   bool has_table() const { return rows_ != nullptr; }
   /// The group of a Neo4j header, as in ":ID(Person)"; or empty.
   std::string group() const;
+  /// The name of the column of graphs; or empty.
+  std::string graph_name() const;
   int64_t size() const { return ids_ ? ids_->size() : 0; }
   const NodeIds& ids() const { return *ids_; }  ///< after those of a table or of edges were read
   std::string id(int64_t node) const { return ids_->text(static_cast<int32_t>(node)); }
