@@ -29,6 +29,13 @@ Dataset dataset_of(const ModelDescription& model, const InferOptions& o) {
   return data;
 }
 
+/// As log_clamped() of the scaled features, which parts are only when they are packed.
+void log_clamped_parts(Dataset data, const ModelDescription& model, const std::string& file) {
+  if (!model.quantization.quantizes()) return;
+  scale_features(data, file, model.scaling);
+  log_clamped(data, model.quantization);
+}
+
 /// Packed on the host, so that features are bit-identical for every device.
 IntegerBatch packed(const IntegerModel& model, const Part& part) {
   const IntegerBatch batch = model.description().of_graphs() ? model.pack(part.graph, part.offsets, part.x)
@@ -135,6 +142,7 @@ void infer(const InferOptions& o) {
   }
   const Metric metric = metric_of(known, o.checkpoint);
   const Dataset data = dataset_of(known, o);
+  log_clamped_parts(data, known, o.data);
   const Parts parts = parts_of(known, data, o);
   log_info("{} on {}: {} nodes, {} edges, {} batches of {}", model.describe(), device.str(), data.num_nodes(),
            data.graph.num_edges(), parts.count, parts.description);

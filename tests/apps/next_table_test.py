@@ -158,6 +158,14 @@ def test_clamped():
                     expect(from_file, "warning: features: " + text)
 
 
+    # The same in integers, of which parts are scaled.
+    run("train_qgnn g.h5 --bits 4 --epochs 2 --features-bits 8 --features-scaling real --checkpoint m.h5")
+    run("infer_qgnn m.h5 --write packed.h5")
+    for model in "m.h5", "packed.h5":
+        assert "outside" not in run(f"infer_qgnn {model} g.h5 --repeats 1")
+        expect(run(f"infer_qgnn {model} both.h5 --repeats 1"), "warning: features: " + text)
+
+
 def test_compare():
     """Runs are ranked beside others of the same task and validation examples alone."""
     labels_by_part({"label": lambda part, k: "ab"[k % 2]})
