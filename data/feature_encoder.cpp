@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <set>
+#include <unordered_map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -58,12 +59,21 @@ std::string described(const ColumnEncoder& encoder) {
                 : fmt::format("a {}", name_of(encoder.type));
 }
 
-/// The encoder of a column, or null.
-const ColumnEncoder* encoder_for(const std::string& column, const FeatureEncoder& all) {
-  const auto place = std::find_if(all.columns.begin(), all.columns.end(),
-                                  [&](const ColumnEncoder& c) { return c.column == column; });
-  return place == all.columns.end() ? nullptr : &*place;
-}
+/// Encoders by their columns.
+class EncodersByColumn {
+ public:
+  explicit EncodersByColumn(const FeatureEncoder& all) {
+    for (const ColumnEncoder& encoder : all.columns) encoders_.emplace(encoder.column, &encoder);
+  }
+  /// Null: there is none.
+  const ColumnEncoder* find(const std::string& column) const {
+    const auto place = encoders_.find(column);
+    return place == encoders_.end() ? nullptr : place->second;
+  }
+
+ private:
+  std::unordered_map<std::string_view, const ColumnEncoder*> encoders_;
+};
 
 /// Days since 1970 of the years 0 to 9999.
 int64_t origin_in(const EncoderJson& json, const std::string& place) {
@@ -219,9 +229,10 @@ FeatureEncoder load_feature_encoder(const std::string& path) {
 
 std::string different_fillings(const FeatureEncoder& found, const FeatureEncoder& expected) {
   constexpr size_t kShown = 5;
+  const EncodersByColumn by_column(found);
   std::vector<std::string> differences;
   for (const ColumnEncoder& wanted : expected.columns) {
-    const ColumnEncoder* const fitted = encoder_for(wanted.column, found);
+    const ColumnEncoder* const fitted = by_column.find(wanted.column);
     if (fitted == nullptr || fitted->filling.empty() || fitted->filling.size() != wanted.filling.size())
       continue;
     for (size_t k = 0; k < wanted.filling.size(); ++k) {
@@ -239,9 +250,10 @@ std::string_view zones_text(bool zones) {
 }
 
 std::string different_zones(const FeatureEncoder& found, const FeatureEncoder& expected) {
+  const EncodersByColumn by_column(found);
   std::vector<std::string> differences;
   for (const ColumnEncoder& wanted : expected.columns) {
-    const ColumnEncoder* const column = encoder_for(wanted.column, found);
+    const ColumnEncoder* const column = by_column.find(wanted.column);
     if (column != nullptr && column->zones && wanted.zones && *column->zones != *wanted.zones)
       differences.push_back(fmt::format("{} has {}", excerpt(wanted.column), zones_text(*column->zones)));
   }
@@ -249,10 +261,11 @@ std::string different_zones(const FeatureEncoder& found, const FeatureEncoder& e
 }
 
 std::string different_types(const FeatureEncoder& found, const FeatureEncoder& expected) {
+  const EncodersByColumn by_column(found);
   std::string first;
   int64_t more = 0;
   for (const ColumnEncoder& wanted : expected.columns) {
-    const ColumnEncoder* const fitted = encoder_for(wanted.column, found);
+    const ColumnEncoder* const fitted = by_column.find(wanted.column);
     if (fitted == nullptr || agree(*fitted, wanted)) continue;
     if (first.empty())
       first = fmt::format("column {} is {} here, {} in the training", excerpt(wanted.column),

@@ -428,8 +428,6 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
     } else {
       data.encoder = std::move(table.encoder);
     }
-    // The names say as much.
-    if (data.encoder == FeatureEncoder::numbers(data.feature_names)) data.encoder = {};
   }
   data.use_first_split();
 }

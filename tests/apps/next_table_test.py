@@ -166,6 +166,29 @@ def test_clamped():
         expect(run(f"infer_qgnn {model} both.h5 --repeats 1"), "warning: features: " + text)
 
 
+def test_types_of_numbers():
+    """A column of numbers is not one of dates or ordinals of the same name, also in a table that has numbers alone."""
+    write("e.csv", "src,dst,at\n" + "".join(f"{k},{(k + 1) % N},2024-01-{k % 20 + 1:02}\n" for k in range(N)))
+    write("f.csv", "src,dst,at\n" + "".join(f"{k},{(k + 1) % N},{45300 + k % 20}\n" for k in range(N)))
+    kinds = {"date": "a date", "number": "a number", "ordinal": "an ordinal of 1, 5, 20"}
+    for kind in kinds:
+        write(f"{kind}.csv", [["id", "c", "label"]] + [[k, f"2024-01-{k % 20 + 1:02}" if kind == "date" else (1, 5, 20)[k % 3], "ab"[k % 2]]
+                                                       for k in range(N)])
+        types = "--types c=ordinal" if kind == "ordinal" else ""
+        run(f"convert edges e.csv {kind}.h5 --features {kind}.csv {types} --split 60,20,20")
+        run(f"train_sage {kind}.h5 --epochs 1 --checkpoint {kind}.ckpt")
+    run("train_qgnn number.h5 --bits 4 --epochs 1 --checkpoint bits.ckpt")
+    for data, model in ("number", "date"), ("date", "number"), ("number", "ordinal"), ("ordinal", "number"):
+        says = f"column c is {kinds[data]} here, {kinds[model]} in the training; convert with --like MODEL"
+        refused(f"predict {data}.h5 --checkpoint {model}.ckpt --out p.csv", says=says)
+        if model == "number":
+            refused(f"infer_qgnn bits.ckpt {data}.h5", says=says)
+    for table in "e", "f":
+        run(f"convert tables {table}.h5 --nodes a=number.csv --edges a:r:a={table}.csv --attributes at --split 60,20,20")
+    run("train_gat e.h5 --epochs 1 --checkpoint m.ckpt")
+    refused("predict f.h5 --checkpoint m.ckpt --out p.csv", says="edge attributes: column at is a number here, a date in the training")
+
+
 def test_compare():
     """Runs are ranked beside others of the same task and validation examples alone."""
     labels_by_part({"label": lambda part, k: "ab"[k % 2]})
@@ -260,6 +283,6 @@ def test_codes():
     refused("split g.h5 s.h5 --table t.csv --by-column part", says="t.csv:2: " + code)
 
 
-for test in (test_encodings, test_separators, test_losses, test_untrained_columns, test_clamped, test_compare, test_splits_and_graphs,
-             test_like_alone, test_resumed_data, test_codes):
+for test in (test_encodings, test_separators, test_losses, test_untrained_columns, test_clamped, test_types_of_numbers,
+             test_compare, test_splits_and_graphs, test_like_alone, test_resumed_data, test_codes):
     test()
