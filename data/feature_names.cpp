@@ -167,8 +167,10 @@ namespace {
 
 /// Several labels or targets; without all that the model has there is nothing to compare with.
 void match_label_columns(Dataset& data, const std::string& file, const std::vector<std::string>& expected,
-                         const std::string& origin) {
+                         int64_t outputs, const std::string& origin) {
   const std::vector<std::string>& found = data.class_names;
+  if (expected.empty() != found.empty() && data.labels().size(1) == outputs)
+    log_info("labels: matched by position, as {} has no names of columns", expected.empty() ? origin : file);
   if (expected.empty() || found.empty() || expected == found) return;
   const NameMatch match(expected, found);
   Tensor& y = data.labels();
@@ -211,7 +213,7 @@ void match_classes(Dataset& data, const std::string& file, const std::vector<std
                    int64_t outputs, const std::string& origin) {
   Tensor& y = data.labels();
   if (!y) return;
-  if (y.dims() != 1) return match_label_columns(data, file, expected, origin);
+  if (y.dims() != 1) return match_label_columns(data, file, expected, outputs, origin);
   std::vector<std::string> found = data.class_names, wanted = expected;
   if (found.empty() && wanted.empty()) {
     data.classes = std::max(data.classes, outputs);  // a model knows its last classes too

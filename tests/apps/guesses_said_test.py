@@ -292,6 +292,19 @@ def test_positions():
         text = run(f"predict {data}.h5 --checkpoint {model}.ckpt --out p.csv")
         assert (message in text) == bool(note), text
         expect(text, message + note if note else "")
+    # Targets and several labels, too.
+    names = [["id", "a", "b"]]
+    for task in "node_regression", "node_multilabel":
+        for name in "named", "bare":
+            write("y.csv", (names if name == "named" else []) + [[k, k % 2, k // 2 % 2] for k in range(20)])
+            run(f"convert edges ring.csv {name}.h5 --features x.csv --labels y.csv --task {task} --split 60,20,20")
+            run(f"train_sage {name}.h5 --epochs 1 --quiet --checkpoint {name}.ckpt")
+        message = "labels: matched by position, as "
+        for data, model, note in (("named", "named", None), ("bare", "named", "bare.h5 has no names of columns\n"),
+                                  ("named", "bare", "train_sage, epoch 1 has no names of columns\n"), ("bare", "bare", None)):
+            text = run(f"predict {data}.h5 --checkpoint {model}.ckpt --out p.csv")
+            assert (message in text) == bool(note), text
+            expect(text, message + note if note else "")
 
 
 def features(path, place="nodes/x"):
