@@ -1,6 +1,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/declared_counts.h>
 #include <adjoint/data/detail/labels.h>
+#include <adjoint/data/detail/names.h>
 #include <adjoint/data/import/detail/edge_matrix.h>
 #include <adjoint/data/import/detail/list_reader.h>
 #include <adjoint/data/import/edge_list.h>
@@ -227,28 +228,31 @@ ImportedEdges read_entries(const std::string& path, const EdgeListOptions& optio
   return edges;
 }
 
-ImportedEdges read_edges(const std::string& path, EdgeListOptions& options, NodeIds& ids, bool& undirected,
+ImportedEdges read_edges(const std::string& path, EdgeListOptions& options, NodeIds& ids, Dataset& data,
                          LabelTexts& labels, ReadProgress& reading, std::vector<std::string>& notes) {
   const TextInput& input = options.text.input;
   const bool arrays = options.layout == EdgeLayout::matrix && detail::has_arrays(path);
   const bool matrix_market = !arrays && has_matrix_market(path, input, options.layout);
   if (options.layout != EdgeLayout::list)
-    return read_entries(path, options, matrix_market, ids, undirected, reading, notes);
+    return read_entries(path, options, matrix_market, ids, data.undirected, reading, notes);
   TextSource source(path, input, &reading);
   if (!matrix_market) {
-    const ListLayout layout = layout_of(path, options);
+    ListLayout layout = layout_of(path, options);
     ids = NodeIds(layout.kind, layout.head.decimal.value_or(Decimal::point));
     ids.reserve_numbers(layout.kind == NodeIds::Kind::numbers ? options.nodes : 0);
     if (layout.head.has_header() || layout.doubtful)
       for (const int64_t end : {layout.columns.source, layout.columns.target})
         options.node_files.columns.ends.push_back(layout.head.first[static_cast<size_t>(end)]);
-    return read_list(source, layout, options, ids, labels, notes);
+    ImportedEdges edges = read_list(source, layout, options, ids, labels, notes);
+    if (layout.head.has_header() && layout.columns.label >= 0 && options.edge_task == Task::edge_regression)
+      data.class_names = {layout.head.first[static_cast<size_t>(layout.columns.label)]};
+    return edges;
   }
   if (options.columns.weighted() || !options.columns.source.empty() || !options.columns.label.empty())
     source.fail(1, "a Matrix Market file, expected a list with columns to choose from");
   MatrixMarket matrix = read_matrix_market(source, options);
   ids.reserve_numbers(std::max(matrix.nodes, options.nodes));
-  undirected = undirected || matrix.symmetric;
+  data.undirected = data.undirected || matrix.symmetric;
   const int64_t zeros = matrix.edges.zeros();
   notes.push_back(fmt::format(
       "{}: Matrix Market: row i is node i - 1, also in files of nodes{}{}{}", excerpt(path), source.found(),
@@ -295,6 +299,9 @@ void finish_edge_labels(const std::string& path, const EdgeListOptions& options,
     notes.push_back(fmt::format("labels of edges are {}: {} classes{}{}", classes.order_text(), data.classes,
                                 classes.hint("--edge-task edge_regression"), labels.note()));
     if (classes.named) data.class_names = std::move(classes.names);
+  } else if (const std::string problem = detail::problem_of_names(data.class_names); !problem.empty()) {
+    notes.push_back(fmt::format("{}: name of the target not kept: {}", excerpt(path), problem));
+    data.class_names.clear();
   }
   data.unlabelled = detail::count_unlabelled(data.edge_y);
   if (data.unlabelled == data.graph.num_edges())
@@ -324,7 +331,7 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& wanted,
   data.undirected = options.undirected;
   NodeIds ids(NodeIds::Kind::numbers);
   LabelTexts labels(files.missing_labels, [](std::string_view text) { return is_missing(text); });
-  ImportedEdges edges = read_edges(path, options, ids, data.undirected, labels, reading, *notes);
+  ImportedEdges edges = read_edges(path, options, ids, data, labels, reading, *notes);
   expect_nodes_listed(path, options, ids.size(), edges.size());
   choose_matching_id(options.node_files, options.text, ids, *notes);
   add_listed_nodes(files, options.text, ids, *notes);

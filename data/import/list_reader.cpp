@@ -19,7 +19,7 @@ namespace {
 
 class ListReader {
  public:
-  ListReader(TextSource& source, const ListLayout& layout, const EdgeListOptions& options, NodeIds& ids,
+  ListReader(TextSource& source, ListLayout& layout, const EdgeListOptions& options, NodeIds& ids,
              LabelTexts& labels)
       : source_(source),
         layout_(layout),
@@ -410,7 +410,7 @@ class ListReader {
   }
 
   TextSource& source_;
-  ListLayout layout_;
+  ListLayout& layout_;
   const TableHead& head_ = layout_.head;
   const EdgeColumns& columns_ = layout_.columns;
   const EdgeListOptions& options_;
@@ -483,8 +483,8 @@ void expect_one_kind(const std::string& path, const ListLayout& layout) {
               place, name(columns.source), name(columns.target), choice);
 }
 
-ImportedEdges read_list(TextSource& source, const ListLayout& layout, const EdgeListOptions& options,
-                        NodeIds& ids, LabelTexts& labels, std::vector<std::string>& notes) {
+ImportedEdges read_list(TextSource& source, ListLayout& layout, const EdgeListOptions& options, NodeIds& ids,
+                        LabelTexts& labels, std::vector<std::string>& notes) {
   ListReader reader(source, layout, options, ids, labels);
   ImportedEdges edges = reader.read();
   notes.push_back(reader.note());

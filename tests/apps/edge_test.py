@@ -61,6 +61,11 @@ run("convert edges signs.txt s.h5 --edge-label 3 --quiet --features people.csv -
 write("gaps.csv", "a,b,t\nx,y,0.5\ny,z,\nz,x,-2e3\n")
 run("convert edges gaps.csv g.h5 --edge-label t --edge-task edge_regression --quiet")
 assert str(labelled("g.h5")[1]) == "[(0.5,), (nan,), (-2000.0,)]"
+for words, names in (("gaps.csv", ["t"]), ("gaps.csv --header no --source 1 --target 2", None)):
+    write("gaps.csv", ("" if names is None else "a,b,t\n") + "x,y,0.5\ny,z,1.5\nz,x,-2e3\n")
+    run(f"convert edges {words} g.h5 --edge-label 3 --edge-task edge_regression --quiet")
+    with h5py.File("g.h5") as f:
+        assert (texts(f, "edges/class_names") if "edges/class_names" in f else None) == names
 write("names.tsv", "x\ty\tred\ny\tz\tblue\nz\tx\tred\n")  # the first line may be a header: its label must not stay a class
 write("header.tsv", "p\tq\tcolour\n" + read("names.tsv"))
 run("convert edges header.tsv h.h5 --edge-label colour --quiet --source p --target q")
@@ -104,6 +109,13 @@ assert sorted(np.concatenate(list(splits.values())).tolist()) == list(range(M))
 for part, share in zip(PARTS, (0.6, 0.2, 0.2)):
     for k in range(3):
         assert abs((kind[splits[part]] == k).sum() - share * (kind == k).sum()) <= 1.5
+for name in "amount", "sum":  # the same targets, under another name
+    write("named.csv", [("source", "target", name), *((*ends, t) for ends, t in zip(deals, amount))])
+    run(f"convert edges named.csv {name}.h5 --edge-label {name} --edge-task edge_regression {nodes} --quiet")
+run("train_edge amount.h5 --epochs 1 --quiet --checkpoint amount.ckpt")
+expect(run("predict amount.h5 --checkpoint amount.ckpt --out p.csv"), "test R2")
+assert "prediction_amount" in read("p.csv").split("\n")[0]
+expect(run("predict sum.h5 --checkpoint amount.ckpt --out p.csv"), "no metric: sum.h5 has no labels 'amount', but 'sum'")
 expect(run("inspect kind.h5").replace(",", ""), "edge_class", "before", "2400 of 2400")
 
 # In a symmetric graph an edge and its reverse are in one part, also of a file that lists them in any order.
@@ -202,7 +214,7 @@ for data, with_attributes in (("kind.h5", False), ("kind.h5", True), ("amount.h5
         loss = -(logits - np.log(np.exp(logits).sum(1, keepdims=True)))[np.arange(M), labels][train].mean()
         assert [row["class"] for row in found] == [KINDS[k] for k in outputs.argmax(1)]
     else:
-        score = np.array([[float(row["prediction"])] for row in found])
+        score = np.array([[float(row["prediction_amount"])] for row in found])
         mean, deviation = labels[train].astype(np.float64).mean(), labels[train].astype(np.float64).std()
         loss = np.square(outputs[train, 0] - (labels[train, 0] - mean) / deviation).mean()
         outputs = outputs * deviation + mean

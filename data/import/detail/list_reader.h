@@ -46,9 +46,9 @@ struct IdRange {
 /// many lines follow, without larger ids (`below`).
 void expect_no_counts(const TextSource& source, const TableHead& head, int64_t rows, const IdRange& below);
 
-/// Reads an edge list in parallel, and decides whether its first line is a header. Adds the texts of classes
-/// of edges to `labels`, and a note on what was detected.
-ImportedEdges read_list(TextSource& source, const ListLayout& layout, const EdgeListOptions& options,
-                        NodeIds& ids, LabelTexts& labels, std::vector<std::string>& notes);
+/// Reads an edge list in parallel, and decides whether its first line is a header, in `layout`. Adds the
+/// texts of classes of edges to `labels`, and a note on what was detected.
+ImportedEdges read_list(TextSource& source, ListLayout& layout, const EdgeListOptions& options, NodeIds& ids,
+                        LabelTexts& labels, std::vector<std::string>& notes);
 
 }  // namespace adj
