@@ -117,6 +117,14 @@ LabelTexts label_texts(const NodeRows& rows, const NodeFiles& files) {
   return labels;
 }
 
+[[noreturn]] void fail_unlabelled(NodeRows& rows, const NodeFiles& files) {
+  const bool in_table = rows.source().path() == files.features;
+  rows.source().fail(0, "no labels, expected some{}",
+                     in_table ? fmt::format(" in {} (--label none: there are none)",
+                                            column_text(rows.slots()[0], rows.names()))
+                              : "");
+}
+
 }  // namespace
 
 std::string read_label_sets(NodeRows& rows, const NodeFiles& files, Dataset& data) {
@@ -163,7 +171,7 @@ std::string read_label_sets(NodeRows& rows, const NodeFiles& files, Dataset& dat
     else
       add(field.text);
   }
-  if (pairs.empty()) rows.source().fail(0, "no labels, expected some");
+  if (pairs.empty()) fail_unlabelled(rows, files);
   LabelClasses classes = label_classes(labels.texts());
   const int64_t columns = binary ? 1 : std::ssize(classes.names);
   expect_room(rows.source(), nodes, columns);
@@ -196,7 +204,7 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
         y[node] = labels.add(label, line);
       });
   const std::vector<const std::string*>& texts = labels.texts();
-  if (texts.empty()) rows.source().fail(0, "no labels, expected some");
+  if (texts.empty()) fail_unlabelled(rows, files);
 
   LabelClasses classes = label_classes(texts);
   for (int64_t i = 0; i < data.num_nodes(); ++i) {

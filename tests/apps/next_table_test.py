@@ -189,6 +189,18 @@ def test_types_of_numbers():
     refused("predict f.h5 --checkpoint m.ckpt --out p.csv", says="edge attributes: column at is a number here, a date in the training")
 
 
+def test_without_labels():
+    """A later table whose column of labels is empty: the message says how it is read."""
+    write("e.csv", "src,dst\na,b\nb,c\n")
+    write("n.csv", "id,x,label\na,1,p\nb,2,q\nc,3,p\n")
+    write("m.csv", "id,x,label\na,1,\nb,2,\nc,3,\n")
+    for line, tables in ("convert edges e.csv {}.h5 --features {}.csv", ""), ("convert tables {}.h5 --nodes p={}.csv --edges p:r:p=e.csv", "p="):
+        run(line.format("g", "n"))
+        later = line.format("h", "m") + " --like g.h5"
+        refused(later, says="m.csv: no labels, expected some in column 3 (label) (--label none: there are none)\n")
+        run(later + f" --label {tables}none")
+
+
 def test_compare():
     """Runs are ranked beside others of the same task and validation examples alone."""
     labels_by_part({"label": lambda part, k: "ab"[k % 2]})
@@ -284,5 +296,5 @@ def test_codes():
 
 
 for test in (test_encodings, test_separators, test_losses, test_untrained_columns, test_clamped, test_types_of_numbers,
-             test_compare, test_splits_and_graphs, test_like_alone, test_resumed_data, test_codes):
+             test_without_labels, test_compare, test_splits_and_graphs, test_like_alone, test_resumed_data, test_codes):
     test()
