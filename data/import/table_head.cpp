@@ -2,6 +2,7 @@
 #include <adjoint/data/import/edge_columns.h>
 #include <adjoint/data/import/node_columns.h>
 #include <adjoint/data/import/table_head.h>
+#include <adjoint/data/import/thousands.h>
 
 #include <algorithm>
 #include <set>
@@ -186,8 +187,12 @@ bool TableHead::numbers_under_words() const {
 }
 
 std::string_view TableHead::decimal_hint(std::string_view field) const {
-  return !decimal && float_in(field, Decimal::comma) ? " (--decimal comma: numbers have a decimal comma)"
-                                                     : "";
+  std::string points(field);
+  std::ranges::replace(points, ',', '.');
+  const bool fraction = points != field && !has_thousands(points);  // 4,316 may be 4316
+  return !decimal && fraction && float_in(field, Decimal::comma)
+             ? " (--decimal comma: numbers have a decimal comma)"
+             : "";
 }
 
 TableHead read_head(const std::string& path, const TextFormat& chosen, bool blank_rows,

@@ -79,8 +79,8 @@ struct TableHead {
   std::optional<float> number_in(std::string_view field) const {
     return float_in(field, decimal.value_or(Decimal::point));
   }
-  /// " (--decimal comma: numbers have a decimal comma)" if the field is a number with a decimal comma, and no
-  /// choice was made; else empty.
+  /// " (--decimal comma: numbers have a decimal comma)" if the field has a comma, is a number with it as the
+  /// decimal mark, but not one of thousands, as 4,316, and no choice was made; else empty.
   std::string_view decimal_hint(std::string_view field) const;
   /// "4 fields, expected 3 as in the first line", of a row of `count`; with the reason if rows have names.
   std::string wrong_count(int64_t count) const;

@@ -333,6 +333,11 @@ def test_thousands():
                                              ' (--decimal comma: numbers have a decimal comma)\n')
     run("convert edges w.csv g.h5 --decimal comma")
     assert features("g.h5", "edges/weight") == [963, 1250, 1250.5]
+    for field, comma in ("4,316", False), ("-12,457,316", False), ("4,31", True), ("0,316", True):  # or commas between thousands
+        write("w.csv", f"src;dst;weight\na;b;963\nb;c;{field}\n")
+        assert ("--decimal" in refused("convert edges w.csv x.h5", says=f'"{field}" in column 3 (weight)')) == comma, field
+    write("y.csv", "id,y,z\na,1,0\nb,-1,1\n")
+    refused("convert edges e.csv x.h5 --labels y.csv --task node_multilabel", says='"-1" in column 2 (y), expected 0 or 1, false or true\n')
     write("w.csv", "src;dst;weight\na;b;963\nb;c;1.250\n")
     for line in ("edges w.csv", "tables --edges w.csv --weight weight"):
         refused(f"convert {line.replace('tables', 'tables g.h5')}" + (" g.h5" if "tables" not in line else ""),
