@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 
 namespace adj::training {
 
@@ -26,12 +27,14 @@ struct Settings : Options {
   /// Whether an option whose value is `text` differs from the program's default. False without a command
   /// line.
   bool changed(const std::string& option, const std::string& text) const;
-  /// Applies the options: process settings, log level, the folder of --run-dir, checks of the output files.
+  /// Applies the options: process settings, log level, the folder of --run-dir, checks of the output files. A
+  /// new folder that is still empty when the settings go, as after an error, is removed.
   void apply() const;
 
  private:
   void check();
   void describe();
+  mutable std::shared_ptr<const void> new_folder_;  // removes it
 };
 
 }  // namespace adj::training

@@ -54,6 +54,19 @@ TEST_CASE_FIXTURE(With<Bench>, "a run's folder is continued from its own checkpo
   CHECK(fails_with(bench.train({"--run-dir", c, "--resume", in(bench.b, "checkpoint.h5")}), 1, {c, "holds"}));
 }
 
+TEST_CASE_FIXTURE(With<Bench>, "a training that is refused leaves no new folder") {
+  Dataset bare = load_dataset(bench.data);
+  bare.splits.clear();
+  bare.train = bare.val = bare.test = {};
+  const std::string file = bench.folder.file("bare.h5");
+  save_dataset(bare, file);
+  CHECK(fails_with(run("train_gcn", {file, "--run-dir", bench.a}), 1, {"splits: missing"}));
+  CHECK_FALSE(fs::exists(bench.a));
+  fs::create_directory(bench.a);  // one that was there stays
+  CHECK(fails_with(run("train_gcn", {file, "--run-dir", bench.a}), 1, {"splits: missing"}));
+  CHECK(fs::exists(bench.a));
+}
+
 TEST_CASE_FIXTURE(With<Bench>, "the folder of a run that goes on or was interrupted is refused") {
   const auto refuses = [&](const std::string& folder) {
     return fails_with(bench.train({"--run-dir", folder}), 1, {folder, "already holds a run"});
