@@ -7,6 +7,7 @@
 #include <adjoint/data/import/edge_list.h>
 
 #include <algorithm>
+#include <array>
 
 namespace adj {
 
@@ -32,6 +33,8 @@ std::string other_format(std::string_view line, std::string_view second) {
   if (begin.starts_with("graph [") || begin == "graph" || begin.starts_with("creator "))
     return via_networkx("GML", "read_gml(FILE)");
   if (begin.starts_with("*vertices")) return via_networkx("Pajek", "read_pajek(FILE)");
+  if (begin.starts_with("nodedef>"))
+    return "GDF, expected a list of edges (sed '1,/^edgedef>/d' FILE | cut -d , -f 1,2 makes one)";
   return "";
 }
 
@@ -72,20 +75,25 @@ bool has_integers(const std::vector<std::string>& fields, const EdgeColumns& col
   return is_integer(columns.source) && is_integer(columns.target);
 }
 
-/// Pairs as (a, b) would have ids as "(a" and "b)"; where names do not say that they are ids, "b;c" is a
-/// list.
+/// Pairs as (a, b) or edge(a, b). would have ids as "(a" and "b)."; where names do not say that they are ids,
+/// "b;c" is a list.
 void expect_single_ids(const TableHead& head, const EdgeColumns& columns, const std::string& place) {
   if (columns.source < 0) return;
+  const auto opens = [](const std::string& field, std::string_view pair) {
+    return std::ranges::count(field, pair[0]) - std::ranges::count(field, pair[1]);
+  };
   const auto is_pair = [&](const std::vector<std::string>& row) {
-    if (columns.source >= std::ssize(row) || columns.target >= std::ssize(row)) return false;
-    const std::string &source = row[static_cast<size_t>(columns.source)],
-                      &target = row[static_cast<size_t>(columns.target)];
-    return (source.starts_with('(') && target.ends_with(')')) ||
-           (source.starts_with('[') && target.ends_with(']'));
+    if (columns.source >= std::ssize(row)) return false;
+    const auto source = row.begin() + columns.source;
+    return std::ranges::any_of(std::array<std::string_view, 3>{"()", "[]", "{}"}, [&](std::string_view pair) {
+      return opens(*source, pair) > 0 &&
+             std::any_of(source + 1, row.end(), [&](const auto& field) { return opens(field, pair) < 0; });
+    });
   };
   if (is_pair(head.first) && (head.second.empty() || is_pair(head.second)))
-    data_fail("{}: \"{}\", which may be a pair in brackets, expected ids alone (tr -d '()[]' removes them)",
-              place, excerpt(head.row));
+    data_fail("{}: \"{}\", which may be a pair in brackets, expected ids alone ({} removes them)", place,
+              excerpt(head.row),
+              head.row.find_first_of("([{") == 0 ? "tr -d '()[]{}'" : "sed 's/.*[([{]//; s/[])}].*//'");
   if (columns.rule != EdgeColumns::Rule::rest || head.second.size() != head.first.size()) return;
   for (const int64_t column : {columns.source, columns.target})
     if (const std::string& field = head.second[static_cast<size_t>(column)];

@@ -190,6 +190,12 @@ TEST_CASE_FIXTURE(EdgeFiles, "digits that begin with a zero are names") {
 TEST_CASE_FIXTURE(EdgeFiles, "pairs in brackets, DIMACS and METIS are refused with the way out") {
   CHECK(says(refused("(0, 1)\n(1, 2)\n"), "edges:1: \"(0, 1)\", which may be a pair in brackets…"));
   CHECK(says(refused("[7 8]\n[8 9]\n"), "edges:1: \"[7 8]\", which may be a pair in brackets…"));
+  for (const char* row : {"edge(a,b).", "edge(1,2).", "(a,b,5)", "e{a;b}"})
+    CHECK(says(refused(fmt::format("{0}\n{0}\n", row)),
+               fmt::format("edges:1: \"{}\", which may be a pair in brackets…", row)));
+  CHECK(import("f(a),f(b)\nf(b),g(\n").graph.num_edges() == 2);
+  CHECK(says(refused("nodedef>name VARCHAR,label VARCHAR\na,Ann\nedgedef>node1 VARCHAR,node2 VARCHAR\na,b\n"),
+             "edges:1: GDF, expected a list of edges (sed…"));
   CHECK(says(refused("id,title,refs\np1,A,p2;p3\np2,B,p3\n"),
              "edges:1: \"p2;p3\" in column 3 (refs), which may…"));
   CHECK(says(refused("c roads\nc\np sp 3 2\na 1 2 803\na 2 1 803\n"), "edges:1: DIMACS, expected a list…"));
