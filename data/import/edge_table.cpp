@@ -232,8 +232,8 @@ void EdgeTable::expect_single_ids(const NodeTypes& types) const {
 std::vector<int64_t> EdgeTable::purposes() const {
   std::vector<int64_t> columns{columns_.source, columns_.target, columns_.weight, relation_, graph_};
   for (const std::string& attribute : table_.features) columns.push_back(rows_.column(attribute));
-  for (const std::string* column : {&table_.label, &table_.time, &table_.split})
-    columns.push_back(rows_.column(*column));
+  if (is_labelled()) columns.push_back(rows_.column(table_.label));
+  for (const std::string* column : {&table_.time, &table_.split}) columns.push_back(rows_.column(*column));
   for (const int64_t column : {columns_.source_type, columns_.target_type})  // which may be attributes, too
     if (std::ranges::find(columns, column) == columns.end()) columns.push_back(column);
   return columns;

@@ -57,7 +57,7 @@ TableRows::TableRows(const std::string& path, const TextFormat& text, Header hea
 }
 
 int64_t TableRows::column(const std::string& choice) const {
-  return choice.empty() || choice == "none" ? -1 : chosen_column(choice, names(), columns(), place_);
+  return choice.empty() ? -1 : chosen_column(choice, names(), columns(), place_);
 }
 
 void TableRows::expect_distinct(std::vector<int64_t> columns) const {

@@ -104,6 +104,9 @@ def test_times():
     write("half.csv", "id,at\n0,36.5\n1,2\n")
     expect(refused("t.h5 --nodes user=half.csv --edges e.csv --time user=at"),
            '"36.5" in column 2 (at), expected a 64-bit integer', "a number with a fraction")
+    write("timed.csv", "src,dst,when\n0,1,5\n1,2,6\n")
+    for option in ("--time", "--split-column", "--attributes"):
+        expect(refused(f"t.h5 --edges e=timed.csv {option} e=none"), 'no column "none"')
 
 
 def test_columns():

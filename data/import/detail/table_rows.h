@@ -37,7 +37,7 @@ class TableRows {
   int64_t columns() const { return head_.columns(); }
   /// Of the header; empty without one.
   std::span<const std::string> names() const { return head_.names(); }
-  /// The column that a choice means; -1 for none.
+  /// The column that a choice means; -1 for an empty one.
   int64_t column(const std::string& choice) const;
   /// Throws if a column occurs twice; -1 may.
   void expect_distinct(std::vector<int64_t> columns) const;
