@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -142,6 +143,11 @@ class SplitColumn {
     const std::vector<std::string>& first = head_.first;
     const std::string place = head_.place(table_.path);
     const bool named = std::find(first.begin(), first.end(), table_.column) != first.end();
+    const std::optional<int64_t> number = integer_in(table_.column);
+    if (named && number && *number >= 1 && *number <= head_.columns() && !head_.is_table &&
+        table_.header == Header::find_out && !head_.names_beside_numbers())
+      data_fail("{}: column \"{}\", a number or a name in \"{}\", expected --header yes (a name) or no",
+                place, table_.column, excerpt(head_.row));
     if (head_.is_table || table_.header == Header::yes || (table_.header == Header::find_out && named))
       head_.take_header();
     else

@@ -105,6 +105,13 @@ def columns():
            "nodes without a label, in no part: 1 (gus), the first in line ", "nodes without a row, in no part: 1 of 8")
     run("split own.h5 out.h5 --table parts.csv --by-column 3")  # the same by its number
     assert lists(splits_of("out.h5")[0]) == [[0, 7], [2, 5], [1]]
+    write("numbers.csv", "ann,train,2\nbob,val,1\neve,test,3\n")
+    expect(run("split own.h5 out.h5 --table numbers.csv --by-column 2", status=1),
+           'numbers.csv:1: column "2", a number or a name in "ann,train,2", expected --header yes (a name) or no')
+    run("split own.h5 out.h5 --table numbers.csv --by-column 2 --header no")
+    assert lists(splits_of("out.h5")[0]) == [[0], [1], [4]]
+    write("years.csv", "id,2\nann,train\nbob,val\neve,test\n")  # which names ids
+    run("split own.h5 out.h5 --table years.csv --by-column 2")
 
     for text, words, parts in (
             ("who,when\nann,train\nbob,tset\n", "", ["bad.csv:3: \"tset\" in column 2 (when), expected train, val or test"]),
