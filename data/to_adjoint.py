@@ -989,7 +989,8 @@ def are_captions(values):
     return len(values) > 1 and all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
 
 
-def from_networkx(graph, features=None, label=None, weight=None, edge_features=None, split=None):
+def from_networkx(graph, features=None, label=None, weight=None, edge_features=None, split=None, one_of_many=False):
+    """`one_of_many`: with a label of the graph, which several graphs are learned by."""
     # Readers of GraphML and GEXF keep the defaults beside the items.
     defaults = [graph.graph.get(name) or {} for name in ("node_default", "edge_default")]
     nodes = [(name, {**defaults[0], **attributes}) for name, attributes in graph.nodes(data=True)]
@@ -998,7 +999,10 @@ def from_networkx(graph, features=None, label=None, weight=None, edge_features=N
     graph_label = next((name for name in ([label] if isinstance(label, str) else LABELS) if name in graph.graph), None)
     label_is_of_graph = graph_label == label and not any(label in attributes for _, attributes in nodes)
     used, wanted = chosen(nodes, features, FEATURES, "node"), label
-    label = [] if label is not None and label_is_of_graph else chosen(nodes, label, LABELS, "node")
+    if one_of_many and wanted and wanted == graph_label and not label_is_of_graph:
+        fail("label", f"{wanted!r} is an attribute of the graphs and of their nodes, expected a name of one of them")
+    of_graph = label_is_of_graph if wanted else one_of_many
+    label = [] if of_graph else chosen(nodes, label, LABELS, "node")
     if label and not wanted and are_captions([attributes.get(label[0]) for _, attributes in nodes]):
         label = []  # left out, as names without a place are
     weight, edge_used = chosen(edges, weight, ("weight",), "edge"), chosen(edges, edge_features, FEATURES, "edge")
@@ -1030,7 +1034,8 @@ def from_networkx(graph, features=None, label=None, weight=None, edge_features=N
         result.node_names = [str(name) for name in names]
     used = {*used, *label, split or "split", *MASKS}
     result.left_out = sorted({str(n) for _, a in nodes for n in a if n not in used} |
-                             {str(n) for _, a in edges for n in a if n not in [*edge_used, *weight]})
+                             {str(n) for _, a in edges for n in a if n not in [*edge_used, *weight]} |
+                             {f"{n} of the graph" for n in LABELS if n in graph.graph and (label or n != graph_label)})
     return result
 
 
@@ -1206,7 +1211,7 @@ def dataset_of(source, **names):
     if isinstance(source, Dataset):
         return dataclasses.replace(source, **allowed())
     if is_networkx(source):
-        return from_networkx(source, **allowed("features", "label", "weight", "edge_features", "split"))
+        return from_networkx(source, **allowed("features", "label", "weight", "edge_features", "split", "one_of_many"))
     if is_dgl(source):
         return from_dgl(source, **allowed("features", "label", "weight", "edge_features"))
     if isinstance(source, collections.abc.Mapping):
@@ -1240,7 +1245,9 @@ def from_sequence(source, names):
         pair = isinstance(item, (list, tuple)) and len(item) == 2
         if not (is_pyg(item[0] if pair else item) or is_dgl(item[0] if pair else item) or is_networkx(item[0] if pair else item)):
             fail(f"item {k}", f"a {type(item).__name__}, expected a graph, or a graph and its label")
-        part = dataset_of(item[0] if pair else item, **names)
+        graph = item[0] if pair else item
+        many = is_networkx(graph) and (pair or any(name in graph.graph for name in LABELS))
+        part = dataset_of(graph, **names, **({"one_of_many": True} if many else {}))
         if part.graph_offsets is not None:
             fail(f"item {k}", "many graphs in one, expected one graph")
         if pair:

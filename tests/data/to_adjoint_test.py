@@ -384,6 +384,27 @@ class NetworkX(Case):
         data = to_adjoint(graphs[0], self.out)
         self.assertEqual((data.task, data.left_out), ("none", ["label of the graph: pos"]))
 
+    def test_labels_of_graphs_beside_those_of_nodes(self):
+        def graphs(name):
+            many = [networkx.cycle_graph(n) for n in (3, 4, 5)]
+            for k, graph in enumerate(many):
+                graph.graph[name] = k % 2
+                networkx.set_node_attributes(graph, {node: "CO"[node % 2] for node in graph}, "label")
+            return many
+        for source, name in ((graphs("label"), "label"), (graphs("y"), "y"), ([(g, g.graph["y"]) for g in graphs("y")], "y")):
+            data = to_adjoint(source, self.out)
+            self.assertEqual((data.task, data.left_out), ("graph_class", ["label"]))
+            found = self.loaded()
+            np.testing.assert_array_equal(found["graphs/y"], [0, 1, 0])
+            self.assertNotIn("nodes/y", found)
+        for graph in (many := graphs("y")):
+            networkx.set_node_attributes(graph, 1, "atom")
+        data = to_adjoint(many, self.out, label="atom")
+        self.assertEqual((data.task, data.left_out), ("node_class", ["label", "y of the graph"]))
+        self.assertEqual(to_adjoint(many[0], self.out, label="atom").left_out, ["label", "y of the graph"])
+        with self.assertRaisesRegex(DataError, "label: 'label' is an attribute of the graphs and of their nodes"):
+            to_adjoint(graphs("label"), self.out, label="label")
+
     def test_defaults_of_graphml(self):
         path = self.folder / "g.graphml"
         path.write_text('''<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
