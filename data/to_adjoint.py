@@ -42,6 +42,7 @@ MAIN_LABELS = {"nodes/y": "y", "graphs/y": "graph_y", "edges/y": "edge_y"}
 PARTS = ("train", "val", "test")
 MASKS = tuple(f"{part}_mask" for part in PARTS)
 COLUMN_NAMES = ("feature_names", "attr_names")
+GUESSED = {"x": "features", "y": "labels", "graph_y": "labels", "edge_weight": "weights", "edge_attr": "edge attributes"}
 
 
 class DataError(ValueError):
@@ -88,6 +89,7 @@ class Dataset:
     feature_names: typing.Any = None  # texts, one for each column of x; None: those of a data frame
     attr_names: typing.Any = None  # the same, of edge_attr
     left_out: list = dataclasses.field(default_factory=list)  # names in the input without a place in the schema
+    guessed: dict = None  # names in the input that were taken unasked, by field; None: nothing is guessed of such an input
 
 
 @dataclasses.dataclass
@@ -921,11 +923,14 @@ def from_dgl(graph, features=None, label=None, weight=None, edge_features=None):
     names = [pick(node, features, FEATURES, "ndata"), pick(node, label, LABELS, "ndata"),
              pick(edge, weight, WEIGHTS, "edata"), pick(edge, edge_features, FEATURES, "edata")]
     value = lambda stored, name: None if name is None else stored[name]
+    requests = (features, label, weight, edge_features)
     used = {*names[:2], "_ID", *MASKS}
     result = Dataset(src=src, dst=dst, num_nodes=int(graph.num_nodes()), x=value(node, names[0]), y=value(node, names[1]),
                      edge_weight=value(edge, names[2]), edge_attr=value(edge, names[3]), splits=masks_of(node),
                      node_ids=node["_ID"] if "_ID" in node else None,
-                     left_out=[n for n in node if n not in used] + [n for n in edge if n not in {*names[2:], "_ID"}])
+                     left_out=[n for n in node if n not in used] + [n for n in edge if n not in {*names[2:], "_ID"}],
+                     guessed={field: name for field, name, request in zip(("x", "y", "edge_weight", "edge_attr"), names, requests)
+                              if name and not request})
     if graph.batch_size > 1:
         result.graph_offsets = np.concatenate([[0], np.cumsum(array(graph.batch_num_nodes(), "batch_num_nodes"))])
     return result
@@ -989,6 +994,12 @@ def are_captions(values):
     return len(values) > 1 and all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
 
 
+def are_coordinates(nodes):
+    """Whether their x and y are a number each, as in a drawing or on a map (Pajek, Gephi, OSMnx), so no features and targets."""
+    values = [[attributes[name] for _, attributes in nodes if name in attributes] for name in "xy"]
+    return all(values) and all(isinstance(value, (int, float, np.number)) for value in values[0] + values[1])
+
+
 def from_networkx(graph, features=None, label=None, weight=None, edge_features=None, split=None, one_of_many=False):
     """`one_of_many`: with a label of the graph, which several graphs are learned by."""
     # Readers of GraphML and GEXF keep the defaults beside the items.
@@ -998,13 +1009,15 @@ def from_networkx(graph, features=None, label=None, weight=None, edge_features=N
     number = {name: k for k, (name, _) in enumerate(nodes)}
     graph_label = next((name for name in ([label] if isinstance(label, str) else LABELS) if name in graph.graph), None)
     label_is_of_graph = graph_label == label and not any(label in attributes for _, attributes in nodes)
-    used, wanted = chosen(nodes, features, FEATURES, "node"), label
+    usual = lambda names: [name for name in names if name not in ("x", "y") or not are_coordinates(nodes)]
+    used, wanted = chosen(nodes, features, usual(FEATURES), "node"), label
     if one_of_many and wanted and wanted == graph_label and not label_is_of_graph:
         fail("label", f"{wanted!r} is an attribute of the graphs and of their nodes, expected a name of one of them")
     of_graph = label_is_of_graph if wanted else one_of_many
-    label = [] if of_graph else chosen(nodes, label, LABELS, "node")
+    label = [] if of_graph else chosen(nodes, label, usual(LABELS), "node")
     if label and not wanted and are_captions([attributes.get(label[0]) for _, attributes in nodes]):
         label = []  # left out, as names without a place are
+    weights_wanted = weight
     weight, edge_used = chosen(edges, weight, ("weight",), "edge"), chosen(edges, edge_features, FEATURES, "edge")
     if not edge_features:
         edge_used = [name for name in edge_used if name not in weight]
@@ -1032,6 +1045,9 @@ def from_networkx(graph, features=None, label=None, weight=None, edge_features=N
         result.node_ids = None if names == list(range(len(names))) else names
     else:
         result.node_names = [str(name) for name in names]
+    guesses = {"x": (features, used), "y": (wanted, label), "edge_weight": (weights_wanted, weight), "edge_attr": (edge_features, edge_used),
+               "graph_y": (wanted, [] if label or graph_label is None else [f"{graph_label} of the graph"])}
+    result.guessed = {field: ", ".join(names) for field, (request, names) in guesses.items() if names and not request}
     used = {*used, *label, split or "split", *MASKS}
     result.left_out = sorted({str(n) for _, a in nodes for n in a if n not in used} |
                              {str(n) for _, a in edges for n in a if n not in [*edge_used, *weight]} |
@@ -1077,7 +1093,7 @@ def from_matrix(matrix):
 def from_arrays(arrays):
     """From names as `Dataset` has them, or `edge_index`, `adj_t`, masks, and `x` in three parts, as from_adjoint gives them."""
     arrays = {name: value for name, value in arrays.items() if value is not None}
-    fields = {field.name for field in dataclasses.fields(Dataset)} - {"left_out"}
+    fields = {field.name for field in dataclasses.fields(Dataset)} - {"left_out", "guessed"}
     parts = ("x_indptr", "x_indices", "x_data", "x_cols")
     known = fields | {"edge_index", "adj_t", *MASKS, *parts}
     for name in arrays:
@@ -1124,7 +1140,9 @@ def joined(parts):
         fail("graphs", "none, expected at least one")
     sizes = np.array([part.num_nodes for part in parts], np.int64)
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    result = Dataset(num_nodes=int(starts[-1]), graph_offsets=starts, left_out=sorted({n for p in parts for n in p.left_out}))
+    result = Dataset(num_nodes=int(starts[-1]), graph_offsets=starts, left_out=sorted({n for p in parts for n in p.left_out}),
+                     guessed={field: name for part in parts for field, name in part.guessed.items()}
+                     if all(part.guessed is not None for part in parts) else None)
     for index, part in enumerate(parts):
         for end in ("src", "dst"):
             value = whole(getattr(part, end), f"graph {index}: edges/{end}", 0, int(sizes[index]) - 1)
@@ -1251,6 +1269,7 @@ def from_sequence(source, names):
         if part.graph_offsets is not None:
             fail(f"item {k}", "many graphs in one, expected one graph")
         if pair:
+            (part.guessed or {}).pop("graph_y", None)
             label = np.asarray(item[1]) if isinstance(item[1], str) else array(item[1], f"graph {k}: label")
             part.graph_y = label.reshape(1, -1) if label.ndim == 1 and label.size > 1 else label.reshape(1) if label.ndim < 2 else label
         parts.append(part)
@@ -1267,7 +1286,7 @@ def to_adjoint(source, path, gzip=0, **more):
     """Writes a dataset and returns what was written, as numpy arrays, with `left_out`, the names that have no place in the
     schema. `more`: any field of `Dataset`, instead of the input's (`splits=None` for no splits), and for
     DGL and NetworkX the names of attributes: `features` (NetworkX: or a list), `label`, `weight`, `edge_features`, and `split`
-    (NetworkX). Throws DataError, or OSError if the file cannot be written."""
+    (NetworkX); what is taken without them is printed. Throws DataError, or OSError if the file cannot be written."""
     if isinstance(gzip, bool) or gzip not in range(10):
         fail("gzip", f"{gzip!r}, expected 0 to 9")
     if is_typed(source):
@@ -1295,6 +1314,12 @@ def to_adjoint(source, path, gzip=0, **more):
         data.name = pathlib.Path(path).stem
     data = checked(data)
     write(data, path, gzip)
+    if data.guessed is not None:
+        said = [f"{GUESSED[field]} from {name}" for field, name in data.guessed.items() if field not in replaced and getattr(data, field) is not None]
+        if data.left_out:
+            said.append(f"left out: {', '.join(data.left_out)}")
+        if said:
+            print(f"{path}: {'; '.join(said)}")
     return data
 
 

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """Compares data/to_adjoint.py with what Adjoint reads, and with PyG, DGL, NetworkX and scipy if they are installed."""
+import contextlib
+import io
 import os
 import re
 import unittest
@@ -320,6 +322,41 @@ class Scipy(Case):
 
 @unittest.skipUnless(networkx, "networkx")
 class NetworkX(Case):
+    def setUp(self):
+        super().setUp()
+        self.said = self.enterContext(contextlib.redirect_stdout(io.StringIO()))
+
+    def test_coordinates_are_no_features_and_targets(self):
+        graph = networkx.path_graph(3)
+        for node in graph:
+            graph.nodes[node].update(x=0.5 * node, y=1.5 - node, kind=node % 2)
+        data = to_adjoint(graph, self.out)  # as a drawing has them
+        self.assertEqual((data.task, data.x, data.left_out), ("none", None, ["kind", "x", "y"]))
+        data = to_adjoint(graph, self.out, label="kind")
+        self.assertEqual((data.task, data.x, data.left_out), ("node_class", None, ["x", "y"]))
+        data = to_adjoint(graph, self.out, features=["x", "y"], label="y")
+        self.assertEqual((data.task, data.feature_names), ("node_regression", ["x", "y"]))
+        networkx.set_node_attributes(graph, [1.0], "x")  # as PyG and from_adjoint give features
+        self.assertEqual(to_adjoint(graph, self.out).task, "node_regression")
+
+    def test_what_is_guessed_is_printed(self):
+        graph = networkx.path_graph(3)
+        networkx.set_node_attributes(graph, 1.0, "x")
+        networkx.set_node_attributes(graph, {0: 1, 1: 0, 2: 1}, "label")
+        networkx.set_edge_attributes(graph, 2.0, "weight")
+        graph.nodes[0]["age"] = 7
+        to_adjoint(graph, self.out)
+        to_adjoint([graph, graph], self.out, features="x", label="label", weight="weight")
+        graph = networkx.cycle_graph(3)
+        graph.graph["y"] = 1.5
+        to_adjoint([graph, graph], self.out)
+        to_adjoint(graph, self.out, graph_y=[0.5])
+        networkx.set_node_attributes(graph, 7, "age")
+        to_adjoint([(graph, 1), (graph, 0)], self.out)
+        self.assertEqual(self.said.getvalue().splitlines(), [
+            f"{self.out}: features from x; labels from label; weights from weight; left out: age", f"{self.out}: left out: age",
+            f"{self.out}: labels from y of the graph", f"{self.out}: left out: age"])
+
     def test_names_features_labels_splits_weights(self):
         graph = networkx.DiGraph()
         for name, club, part in (("ann", "tea", "train"), ("bob", "tea", "val"), (("c", 3), "go", "test"), ("dan", None, None)):
