@@ -183,7 +183,24 @@ def floats(value, place, rows, columns=None, missing=False):
     if bad is not None:
         fail(place, f"{value.reshape(-1)[bad]} at {position(shape, bad)}, expected finite numbers"
                     + (", or nan for no label" if missing else ""))
+    warn_of_rounding(value, result, place)
     return result
+
+
+def warn_of_rounding(value, result, place):
+    """Says what data/import/rounding.h says: numbers that change by 1 or more, or by more than 1e-4 of their column's range."""
+    if value.dtype.kind != "f" or value.dtype.itemsize <= 4 or value.size == 0:
+        return
+    value, result = value.reshape(len(value), -1), result.reshape(len(value), -1)
+    present = ~np.isnan(value)
+    change = np.where(present & (result != 0), np.abs(value - result), 0)
+    least, most = (extreme(value, axis=0, initial=start, where=present) for extreme, start in ((np.min, np.inf), (np.max, -np.inf)))
+    extent, size = most - least, np.maximum(np.abs(least), np.abs(most))
+    spoils = (change.max(axis=0, initial=0, where=change < 1) > 1e-4 * extent) & (extent > 1e-12 * size)
+    rounded = (change >= 1) | ((change > 0) & spoils)
+    if count := np.count_nonzero(rounded):
+        warnings.warn(f"{place}: {count} number{'s are' if count > 1 else ' is'} rounded to float32, by "
+                      f"{change[rounded].max():.15g} at most")
 
 
 def coo_of(matrix, place):

@@ -82,6 +82,21 @@ class Arrays(Case):
             with self.assertWarnsRegex(UserWarning, f"nodes/x: {many} 0 as float32, which has none so small"):
                 to_adjoint(arrays(x=np.array(x)), self.out)
 
+    def test_numbers_that_float32_rounds_are_said(self):
+        nan, times = float("nan"), 1289241911 + 10.0 * np.arange(5)
+        degrees = [[37.81, 1], [37.82, 2], [37.83, 3], [37.84, 4]]
+        for more, message in (({"x": times[:4, None]}, "nodes/x: 4 numbers are rounded to float32, by 63 at most"),
+                              ({"x": np.array(degrees) + [100, 0]}, r"nodes/x: 4 numbers are rounded to float32, by [0-9.e]+-06 at most"),
+                              ({"y": np.array([1.5, 2.0**24 + 1, nan, 2]), "splits": None}, "nodes/y: 1 number is rounded to float32, by 1 at most"),
+                              ({"edge_weight": times}, "edges/weight: 5 numbers are"),
+                              ({"edge_attr": np.stack([times, times - times[0]], 1)}, "edges/attr: 5 numbers are")):
+            with self.assertWarnsRegex(UserWarning, message):
+                to_adjoint(arrays(**more), self.out)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for x in ([[0.1], [0.2], [0.3], [1e6]], [[1 / 3]] * 4, np.float32(times[:4, None]), [[2.0**24]] * 4, np.zeros((4, 0))):
+                to_adjoint(arrays(x=np.array(x)), self.out)
+
     def test_labels_that_are_missing_in_some_columns(self):
         nan = float("nan")
         to_adjoint(arrays(y=np.array([[nan, 1], [0, nan], [1, 1], [nan, nan]]), task="node_multilabel",
