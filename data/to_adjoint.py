@@ -993,13 +993,26 @@ def column(items, names, place):
     return np.concatenate(columns, axis=1) if columns else None
 
 
+def is_missing(text):
+    """Whether a text is no label, as in `convert` (data/import/fields.cpp, label_classes.cpp)."""
+    text = text.strip()
+    return text in ("", "?", '""', "\\N", "NaT", "<NA>", "#N/A", "-nan", "-1", "-1.0") or \
+        text.lower() in ("nan", "na", "n/a", "null", "none")
+
+
 def classes(values):
-    """Class numbers of text labels, in sorted order, and the class names; numbers unchanged. None is no label."""
+    """Class numbers of text labels, in sorted order, and the class names; numbers unchanged. None, and a text that is_missing, is
+    no label."""
     numbers = [value for value in values if value is not None]
     if numbers and len(numbers) < len(values) and all(np.isscalar(value) and not isinstance(value, str) for value in numbers):
         none = -1 if all(isinstance(value, (bool, np.bool_)) or is_integer(value) for value in numbers) else np.nan
         return np.array([none if value is None else value for value in values]), None
     if all(isinstance(value, (str, type(None))) for value in values) and any(isinstance(value, str) for value in values):
+        missing = [value for value in values if value is not None and is_missing(value)]
+        if missing:
+            spelled = ", ".join(f"{missing.count(text)} of {text!r}" for text in sorted(set(missing)))
+            warnings.warn(f"{len(missing)} text{'s' if len(missing) > 1 else ''} taken as no label: {spelled}")
+        values = [None if value is None or is_missing(value) else value for value in values]
         names = sorted({value for value in values if value is not None})
         number = {name: k for k, name in enumerate(names)}
         return np.array([-1 if value is None else number[value] for value in values]), names

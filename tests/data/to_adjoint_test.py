@@ -475,6 +475,18 @@ class NetworkX(Case):
             to_adjoint(graph, self.out)
             np.testing.assert_array_equal(self.loaded()["nodes/y"], y)
 
+    def test_texts_that_are_no_label(self):
+        graph = networkx.path_graph(15)
+        texts = ["", "?", "NA", "nan", "None", "null", "N/A", "\\N", "<NA>", "#N/A", "NaT", "-1"]
+        networkx.set_node_attributes(graph, dict(enumerate(["dem", "rep", *texts, "dem"])), "party")
+        with self.assertWarnsRegex(UserWarning, "12 texts taken as no label: 1 of '', 1 of '#N/A', 1 of '-1', "):
+            self.assertEqual(to_adjoint(graph, self.out, label="party").class_names, ["dem", "rep"])
+        np.testing.assert_array_equal(self.loaded()["nodes/y"], [0, 1, *[-1] * 12, 0])
+        graphs = [networkx.path_graph(2) for _ in range(4)]
+        for one, text in zip(graphs, ("a", "b", "", "a")):
+            one.graph["label"] = text
+        np.testing.assert_array_equal(to_adjoint(graphs, self.out).graph_y, [0, 1, -1, 0])
+
     def test_refusals(self):
         graph = networkx.path_graph(3)
         graph.nodes[0]["x"] = 1.0
