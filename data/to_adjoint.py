@@ -1020,8 +1020,10 @@ def classes(values):
 
 
 def are_captions(values):
-    """Whether they name the nodes, as Gephi's labels do, and are not classes: another text for every node."""
-    return len(values) > 1 and all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
+    """Whether they name the nodes, as Gephi's labels do, and are not classes: another text for nearly every node that has one."""
+    texts = [value for value in values if value is not None and not (isinstance(value, str) and is_missing(value))]
+    return len(values) > 1 and all(isinstance(text, str) for text in texts) and (
+        not texts or 10 * len(set(texts)) > 9 * len(texts))
 
 
 def are_coordinates(nodes):

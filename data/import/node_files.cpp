@@ -179,12 +179,13 @@ void read_labels(const std::string& path, const Open& open, const NodeIds& ids, 
     // As Gephi writes names. A user who names the column means it; 0, 1, 2 are classes of a small example.
     const int64_t labelled = data.num_nodes() - data.unlabelled;
     const int64_t few = data.class_names.empty() ? 9 : 2;
-    if (in_table && files.columns.label.empty() && labelled > few && data.classes == labelled)
+    if (in_table && files.columns.label.empty() && labelled > few && 10 * data.classes > 9 * labelled)
       rows.source().fail(
           0,
-          "{} has another text in every row, expected labels of classes (--label none: they are no "
+          "{} has another text in {} row, expected labels of classes (--label none: they are no "
           "labels; --label \"{}\": they are)",
-          column_text(columns.label, rows.names()), excerpt(column_name(columns.label, rows.names())));
+          column_text(columns.label, rows.names()), data.classes == labelled ? "every" : "nearly every",
+          excerpt(column_name(columns.label, rows.names())));
   } else if (files.task == Task::node_multilabel && rows.slots().size() == 1) {
     notes.push_back(read_label_sets(rows, files, data));
     if (data.class_names.empty() && data.y.size(1) == 1 && !names.empty()) data.class_names = names;

@@ -215,6 +215,9 @@ TEST_CASE_FIXTURE(EdgeFiles, "labels that name the nodes are refused, unless the
   }
   CHECK(says(refused(ring, with_table(*this, ids)),
              "features: column 2 (label) has another text in every row…"));
+  ids += "n0a,0\n";  // one of them twice
+  CHECK(says(refused(ring, with_table(*this, ids)),
+             "features: column 2 (label) has another text in nearly every row…"));
 }
 
 TEST_CASE_FIXTURE(EdgeFiles, "what is asked of labels needs some") {

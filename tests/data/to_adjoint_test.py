@@ -408,6 +408,12 @@ class NetworkX(Case):
         self.assertEqual(to_adjoint(graph, self.out, label="label").num_classes, 3)
         graph.nodes[2]["label"] = "Ann"
         self.assertEqual(to_adjoint(graph, self.out).class_names, ["Ann", "Bob"])
+        for nodes, without, is_named in ((20, 0, True), (20, 9, True), (10, 0, False)):  # and one name twice
+            graph = networkx.path_graph(nodes)
+            networkx.set_node_attributes(graph, {node: "" if node < without else f"P{min(node, nodes - 2)}" for node in graph}, "label")
+            data = to_adjoint(graph, self.out)
+            self.assertEqual(data.left_out, ["label"] if is_named else [])
+            self.assertEqual(to_adjoint(graph, self.out, label="label").num_classes, nodes - without - 1)
 
     def test_the_karate_club(self):
         graph = networkx.karate_club_graph()
