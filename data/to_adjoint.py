@@ -1347,11 +1347,12 @@ def to_adjoint(source, path, gzip=0, **more):
     data = checked(data)
     write(data, path, gzip)
     if data.guessed is not None:
-        said = [f"{GUESSED[field]} from {name}" for field, name in data.guessed.items() if field not in replaced and getattr(data, field) is not None]
+        notes = [f"{GUESSED[field]} from {name}" for field, name in data.guessed.items()
+                if field not in replaced and getattr(data, field) is not None]
         if data.left_out:
-            said.append(f"left out: {', '.join(data.left_out)}")
-        if said:
-            print(f"{path}: {'; '.join(said)}")
+            notes.append(f"left out: {', '.join(data.left_out)}")
+        if notes:
+            print(f"{path}: {'; '.join(notes)}")
     return data
 
 

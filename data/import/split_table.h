@@ -16,7 +16,8 @@ struct SplitTable {
   std::string column;   ///< its name in the header, or its number from 1
   std::string id = {};  ///< the column of ids, named the same way; default as node_columns()
   bool by_row = false;  ///< no ids: row i, from 0, belongs to node i, in the order before `reorder`
-  Header header = Header::find_out;  ///< find_out: a first row with a name or no value in `column`
+  /// find_out: a first row with a name or no value in `column`; an error if its number is a field of the row.
+  Header header = Header::find_out;
   TextFormat text = {};
   /// With by_row: whether the table may be in another order than the dataset. Then notes say which of the
   /// dataset's names the first rows belong to, and a table that has these names is refused.

@@ -339,7 +339,9 @@ class Scipy(Case):
 class NetworkX(Case):
     def setUp(self):
         super().setUp()
-        self.said = self.enterContext(contextlib.redirect_stdout(io.StringIO()))
+        output = contextlib.redirect_stdout(io.StringIO())
+        self.printed = output.__enter__()
+        self.addCleanup(output.__exit__, None, None, None)
 
     def test_coordinates_are_no_features_and_targets(self):
         graph = networkx.path_graph(3)
@@ -368,7 +370,7 @@ class NetworkX(Case):
         to_adjoint(graph, self.out, graph_y=[0.5])
         networkx.set_node_attributes(graph, 7, "age")
         to_adjoint([(graph, 1), (graph, 0)], self.out)
-        self.assertEqual(self.said.getvalue().splitlines(), [
+        self.assertEqual(self.printed.getvalue().splitlines(), [
             f"{self.out}: features from x; labels from label; weights from weight; left out: age", f"{self.out}: left out: age",
             f"{self.out}: labels from y of the graph", f"{self.out}: left out: age"])
 
