@@ -232,7 +232,23 @@ TEST_CASE("a pool lives until all streams are done with its memory") {
 TEST_CASE("lazily made objects are complete before another stream can read them") {
   (void)streams();
   fake().queued[0] += 1;
-  { const OutsideCapture outside; }
+  { const OutsideCapture of_the_host; }  // on a device of other ranks, say: it does not wait there
+  CHECK(fake().done[0] < fake().queued[0]);
+  {
+    const OutsideCapture outer;
+    const OutsideCapture outside;
+    (void)bytes().raw_data();
+  }
+  CHECK(fake().done[0] == fake().queued[0]);
+  fake().queued[0] += 1;
+  {
+    const OutsideCapture outer;
+    {
+      const OutsideCapture inner;
+      (void)bytes().raw_data();
+    }
+    fake().queued[0] += 1;
+  }
   CHECK(fake().done[0] == fake().queued[0]);
 }
 
