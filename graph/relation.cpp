@@ -286,8 +286,10 @@ Relation Relation::from_transposed(Csr out_edges, std::optional<bool> symmetric)
 
 Relation Relation::rank_rows(const RankRows& rank) const {
   const Csr in_edges = rank.rows(csr()), out_edges = rank.rows(transposed());
-  RankEdges edges{Halo(rank.group, rank.cut, in_edges, rank.wire),
-                  Halo(rank.group, rank.cut, out_edges, rank.wire)};
+  const auto halo = [&rank](const Csr& rows) {
+    return Halo(rank.group, rank.cut, rows, rank.wire, rank.least_part);
+  };
+  RankEdges edges{halo(in_edges), halo(out_edges)};
   return {std::make_shared<const Impl>(std::move(edges)), false};
 }
 

@@ -143,7 +143,8 @@ void StepGraph::end() {
   const cudaError_t status = state->stop(&graph);
   ADJ_CHECK(status == cudaSuccess && graph != nullptr, "the step could not be captured: {} ({})",
             cudaGetErrorName(status), cudaGetErrorString(status));
-  const cudaError_t result = cudaGraphInstantiate(&state->executable, graph, 0);
+  const cudaError_t result =
+      cudaGraphInstantiate(&state->executable, graph, cudaGraphInstantiateFlagUseNodePriority);
   (void)cudaGraphDestroy(graph);
   cuda::check(result, "cudaGraphInstantiate", __FILE__, __LINE__);
   ADJ_CUDA_CHECK(cudaGraphUpload(state->executable, cuda::stream_of(state->device.index, state->home.id())));

@@ -48,8 +48,8 @@ Csr copies_of(int64_t rows, const std::vector<std::vector<int32_t>>& lists, Devi
 
 }  // namespace
 
-Halo::Halo(Group group, const RowCut& cut, const Csr& rows, DType wire)
-    : group_(std::move(group)), wire_(wire) {
+Halo::Halo(Group group, const RowCut& cut, const Csr& rows, DType wire, int64_t least_part)
+    : group_(std::move(group)), wire_(wire), least_part_(least_part) {
   ADJ_CHECK(wire == DType::f32 || wire == DType::bf16, "Halo: {} on the wire, expected float32 or bfloat16",
             name_of(wire));
   const auto [begin, end] = cut.rows_of(group_.rank(), group_.size());
@@ -162,21 +162,18 @@ Tensor Halo::gather(const Tensor& x) const {
 
 namespace {
 
-constexpr int64_t kFirstBytes = 128, kNextBytes = 384;  // of a row, at most
-constexpr int64_t kLaneBytes = 16;                      // of a row: a lane's reads
+// Of a row: the first part, which nothing hides, and the largest. Powers of two fill the lanes of a product.
+constexpr int64_t kFirstBytes = 128, kMostBytes = 512;
 
-/// First columns of the parts of rows of `width` elements of so many bytes, and `width`.
+/// First columns of the parts of rows of `width` elements of so many bytes, and `width`. Each is twice the
+/// one before: it arrives while the product of that one, which takes more time by byte, runs.
 std::vector<int64_t> part_begins(int64_t width, int64_t element) {
-  const auto aligned = [element](int64_t columns) {
-    const int64_t unit = kLaneBytes / element;
-    return (columns + unit - 1) / unit * unit;
-  };
+  const int64_t row = width * element;
   std::vector<int64_t> begins{0};
-  int64_t next = aligned(std::min(kFirstBytes / element, width / 3));
-  if (const int64_t rest = width - next; next > 0 && rest > 0) {
-    const int64_t parts = (rest * element + kNextBytes - 1) / kNextBytes;
-    for (const int64_t step = aligned((rest + parts - 1) / parts); next < width; next += step)
-      begins.push_back(next);
+  int64_t bytes = row > 2 * kFirstBytes ? kFirstBytes : kFirstBytes / 2;
+  for (int64_t next = bytes; next < row; next += bytes) {
+    begins.push_back(next / element);
+    bytes = std::min(2 * bytes, kMostBytes);
   }
   begins.push_back(width);
   return begins;
@@ -257,13 +254,12 @@ Tensor Halo::fetch_part(const Tensor& x, int64_t first, int64_t columns, const P
   return part;
 }
 
-void Halo::gather_parts(const Tensor& x, const std::function<void(const Tensor&, int64_t)>& visit,
-                        int64_t least) const {
+void Halo::gather_parts(const Tensor& x, const std::function<void(const Tensor&, int64_t)>& visit) const {
   check_rows(x);
   const auto element = static_cast<int64_t>(size_of(x.dtype()));
   const std::vector<int64_t> begins = part_begins(x.size(1), element);
   const size_t parts = begins.size() - 1;
-  if (group_.size() == 1 || parts == 1 || most_received_ * begins[1] * element < least)
+  if (group_.size() == 1 || parts == 1 || most_received_ * begins[1] * element < least_part_)
     return visit(gather(x), 0);
   const auto columns = [&](size_t k) { return begins[k + 1] - begins[k]; };
   int64_t widest = 0;

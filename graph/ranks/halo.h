@@ -21,7 +21,9 @@ class Halo {
   /// device. All ranks call it together. `wire`: the dtype in which float32 rows travel, float32 or, with
   /// half the bytes, bfloat16, to which they are rounded; a rank's own rows are not. Throws Error if the
   /// sizes do not match.
-  Halo(Group group, const RowCut& cut, const Csr& rows, DType wire = DType::f32);
+  Halo(Group group, const RowCut& cut, const Csr& rows, DType wire = DType::f32,
+       int64_t least_part = kLeastPart);
+  static constexpr int64_t kLeastPart = int64_t{32} << 20;  ///< bytes, whose way takes longer than messages
 
   /// The rank's rows with the columns that they name: column k is row k of gather().
   const Csr& structure() const { return structure_; }
@@ -31,10 +33,9 @@ class Halo {
   /// gather(x) a few columns at a time: visit(part, first) has columns [first, first + part.size(1)), from
   /// left to right. On GPUs of their own (Group::capturable) the next part arrives while the device does what
   /// visit queues, and only the first, a small one, is waited for; its memory is that of two parts. All at
-  /// once if the first would be less than `least` bytes. All ranks call it together.
-  void gather_parts(const Tensor& x, const std::function<void(const Tensor& part, int64_t first)>& visit,
-                    int64_t least = kLeastPart) const;
-  static constexpr int64_t kLeastPart = int64_t{32} << 20;  ///< bytes, which take longer than some messages
+  /// once if the first would be less than `least_part` bytes. All ranks call it together.
+  void gather_parts(const Tensor& x,
+                    const std::function<void(const Tensor& part, int64_t first)>& visit) const;
   /// The adjoint of gather(): [n, F], to each of this rank's rows the sum of the rows of dy
   /// [structure().cols, F] that all ranks have in its place, in the order of ranks. All ranks call it
   /// together.
@@ -55,6 +56,7 @@ class Halo {
   int64_t received_ = 0, sent_ = 0;
   int64_t most_received_ = 0;  // by any rank: all take the same parts
   DType wire_ = DType::f32;
+  int64_t least_part_ = kLeastPart;
   SideStream beside_;  // for parts on their way
 
   DType wire_for(const Tensor& x) const { return x.dtype() == DType::f32 ? wire_ : x.dtype(); }

@@ -17,7 +17,8 @@ struct RankEdges {
 struct RankRows {
   Group group;
   RowCut cut;
-  DType wire = DType::f32;  ///< in which float32 rows of a halo travel; or bfloat16 (Halo)
+  DType wire = DType::f32;                ///< in which float32 rows of a halo travel; or bfloat16 (Halo)
+  int64_t least_part = Halo::kLeastPart;  ///< of a halo's rows, in bytes (Halo)
   bool of_batches = false;  ///< rows are those of mini-batches, as many as each rank has; `cut` is not used
 
   int64_t begin() const { return cut.rows_of(group.rank(), group.size()).first; }  ///< first row of this rank

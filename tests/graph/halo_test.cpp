@@ -141,7 +141,8 @@ TEST_CASE("rows come in parts of their columns, each once and in order, with the
   const auto check_width = [&](const Group& group, DType dtype, DType wire, int64_t width) {
     CAPTURES(group.size(), name_of(dtype), name_of(wire), width);
     const auto [begin, end] = cut.rows_of(group.rank(), group.size());
-    const Halo halo(group, cut, rows_between(whole, begin, end, group.device()), wire);
+    const Csr rows = rows_between(whole, begin, end, group.device());
+    const Halo halo(group, cut, rows, wire);
     const Tensor own = random_tensor({end - begin, width}, dtype, group.device());
     Tensor wanted = Tensor::empty({end - begin, width}, dtype, group.device());
     kernels::spmm({.a = {halo.structure(), {}, {}}, .x = halo.gather(own), .y = wanted});
@@ -156,11 +157,11 @@ TEST_CASE("rows come in parts of their columns, each once and in order, with the
         ++parts;
         kernels::spmm({.a = {halo.structure(), {}, {}}, .x = part, .y = y, .first_column = first});
       };
-      halo.gather_parts(own, multiply, least);
+      Halo(group, cut, rows, wire, least).gather_parts(own, multiply);
       CHECK(next == width);
       CHECK(same_bits(y, wanted));
       CHECK((parts > 1) == (least == 0 && group.size() > 1 && width > 2));
-      if (parts > 1 && width == 256) CHECK(parts == (dtype == DType::f32 ? 4 : dtype == DType::bf16 ? 2 : 6));
+      if (parts > 1 && width == 256) CHECK(parts == (dtype == DType::f32 ? 4 : dtype == DType::bf16 ? 3 : 6));
     }
   };
   for (const Device device : devices())
@@ -168,7 +169,7 @@ TEST_CASE("rows come in parts of their columns, each once and in order, with the
       run_ranks(room, [&](const Group& group) {
         for (const DType dtype : {DType::f32, DType::bf16, DType::f64})
           for (const DType wire : {DType::f32, DType::bf16})
-            for (const int64_t width : {0, 1, 2, 18, 47, 256, 700}) check_width(group, dtype, wire, width);
+            for (const int64_t width : {0, 1, 2, 33, 47, 256, 700}) check_width(group, dtype, wire, width);
       });
 }
 
@@ -253,12 +254,14 @@ TEST_CASE("sums over a cut graph and their gradients have the bits of one rank")
         for (const DType dtype : {DType::f32, DType::bf16, DType::f64})
           for (const PropagationMatrix kind :
                {PropagationMatrix::sum, PropagationMatrix::mean, PropagationMatrix::gcn}) {
-            const Tensor x = random_tensor({n, 12}, dtype, device),
-                         dy = random_tensor({n, 12}, dtype, device);
+            // So wide that rows may come in parts, which is no matter of a GPU's small products.
+            const Tensor x = random_tensor({n, 70}, dtype, device),
+                         dy = random_tensor({n, 70}, dtype, device),
+                         shift = random_tensor({70}, dtype, Device::cpu());
             const Graph all = whole.to(device);
             const auto step = [&](const Graph& graph, const Tensor& rows, const Tensor& gradient) {
-              const Var input = Var::parameter(rows);
-              const Var y = aggregate(graph.matrix(kind), input);
+              const Var input = Var::parameter(rows), bias = Var::parameter(shift.to(rows.device()));
+              const Var y = aggregate(graph.matrix(kind), input, bias, Activation::relu);
               y.backward(gradient);
               return std::pair(y.value(), input.grad());
             };
@@ -272,57 +275,20 @@ TEST_CASE("sums over a cut graph and their gradients have the bits of one rank")
               CAPTURES(weighted, n, name_of(dtype), static_cast<int>(kind), ranks);
               std::atomic<int64_t> right = 0;
               run_ranks(room, [&](const Group& group) {
-                const RankRows rank{group, RowCut(whole.in_edges().offsets)};
-                const auto rows = [&](const Tensor& t) {
-                  return t.rows(rank.begin(), rank.end()).clone().to(group.device());
-                };
-                const auto [part, gradient] = step(whole.rank_rows(rank), rows(x_there), rows(dy_there));
-                right += same_bits(group.gather(part).to(Device::cpu()), y_there) &&
-                         same_bits(group.gather(gradient).to(Device::cpu()), dx_there);
+                for (const int64_t least_part : {int64_t{0}, Halo::kLeastPart}) {
+                  const RankRows rank{
+                      .group = group, .cut = RowCut(whole.in_edges().offsets), .least_part = least_part};
+                  const auto rows = [&](const Tensor& t) {
+                    return t.rows(rank.begin(), rank.end()).clone().to(group.device());
+                  };
+                  const auto [part, gradient] = step(whole.rank_rows(rank), rows(x_there), rows(dy_there));
+                  right += same_bits(group.gather(part).to(Device::cpu()), y_there) &&
+                           same_bits(group.gather(gradient).to(Device::cpu()), dx_there);
+                }
               });
-              CHECK(right == ranks);
+              CHECK(right == 2 * ranks);
             }
           }
-    }
-}
-
-TEST_CASE("a product of a part large enough to come in parts has the bits of one rank") {
-  const int64_t n = 80'000, edges = 5 * n, width = 96;
-  std::mt19937 random(8);
-  std::vector<int32_t> src, dst;
-  for (int64_t e = 0; e < edges; ++e) {
-    src.push_back(static_cast<int32_t>(random() % n));
-    dst.push_back(static_cast<int32_t>(random() % n));
-  }
-  const Graph whole = Graph::from_coo(n, Tensor::from(src), Tensor::from(dst));
-  for (const Device device : devices())
-    for (const DType dtype : {DType::f32, DType::bf16}) {
-      const Tensor x = random_tensor({n, width}, dtype, device),
-                   dy = random_tensor({n, width}, dtype, device),
-                   shift = random_tensor({width}, dtype, device);
-      const auto step = [&](const Graph& graph, const Tensor& rows, const Tensor& gradient) {
-        const Var input = Var::parameter(rows), bias = Var::parameter(shift.to(rows.device()));
-        const Var y = aggregate(graph.matrix(PropagationMatrix::gcn), input, bias, Activation::relu);
-        y.backward(gradient);
-        return std::pair(y.value(), input.grad());
-      };
-      const auto [y, dx] = step(whole.to(device), x, dy);
-      const Tensor x_there = x.to(Device::cpu()), dy_there = dy.to(Device::cpu()),
-                   y_there = y.to(Device::cpu()), dx_there = dx.to(Device::cpu());
-      for (const std::vector<Device>& room : rooms_on(device)) {
-        if (room.size() != 2) continue;
-        std::atomic<int64_t> right = 0;
-        run_ranks(room, [&](const Group& group) {
-          const RankRows rank{group, RowCut(whole.in_edges().offsets)};
-          const auto rows = [&](const Tensor& t) {
-            return t.rows(rank.begin(), rank.end()).clone().to(group.device());
-          };
-          const auto [part, gradient] = step(whole.rank_rows(rank), rows(x_there), rows(dy_there));
-          right += same_bits(group.gather(part).to(Device::cpu()), y_there) &&
-                   same_bits(group.gather(gradient).to(Device::cpu()), dx_there);
-        });
-        CHECK(right == 2);
-      }
     }
 }
 
