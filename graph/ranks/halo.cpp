@@ -107,7 +107,7 @@ Halo::Halo(Group group, const RowCut& cut, const Csr& rows, DType wire, int64_t 
   }
   const auto received = group_.gather(Tensor::from(std::vector{received_})).to_vector<int64_t>();
   most_received_ = *std::max_element(received.begin(), received.end());
-  if (device.is_cuda() && group_.capturable()) beside_ = SideStream(device);
+  if (device.is_cuda() && group_.capturable()) side_ = SideStream(device);
   sends_ = exchange_lists(group_, needs);
   std::vector<std::vector<int32_t>> copies;
   for (Tensor& list : sends_) {
@@ -229,13 +229,13 @@ struct Halo::PartBuffers {
 
 Tensor Halo::fetch_part(const Tensor& x, int64_t first, int64_t columns, const PartBuffers& buffers) const {
   Tensor part = matrix_in(buffers.part, structure_.cols, columns);
-  Tensor own = part.rows(first_row(), first_row() + structure_.rows);
-  kernels::slice_columns({.x = x, .begin = first, .y = own});
+  Tensor local_rows = part.rows(first_row(), first_row() + structure_.rows);
+  kernels::slice_columns({.x = x, .begin = first, .y = local_rows});
   std::vector<Tensor> sends(sends_.size()), receives(sends_.size()), targets(sends_.size());
   for (size_t p = 0; p < sends.size(); ++p) {
     if (buffers.sends[p]) {
       sends[p] = matrix_in(buffers.sends[p], sends_[p].numel(), columns);
-      kernels::gather_rows({.x = own, .index = sends_[p], .y = sends[p]});
+      kernels::gather_rows({.x = local_rows, .index = sends_[p], .y = sends[p]});
     }
     if (const Tensor& rounded = buffers.rounded_sends[p]) {
       Tensor block = matrix_in(rounded, sends_[p].numel(), columns);
@@ -265,15 +265,15 @@ void Halo::gather_parts(const Tensor& x, const std::function<void(const Tensor&,
   int64_t widest = 0;
   for (size_t k = 0; k < parts; ++k) widest = std::max(widest, columns(k));
   const std::array<PartBuffers, 2> buffers{PartBuffers(*this, x, widest), PartBuffers(*this, x, widest)};
-  const Joined joined(beside_);
+  const Joined joined(side_);
   const auto fetch = [&](size_t k) {
     Tensor part;
-    beside_.run([&] { part = fetch_part(x, begins[k], columns(k), buffers[k % 2]); });
+    side_.run([&] { part = fetch_part(x, begins[k], columns(k), buffers[k % 2]); });
     return part;
   };
   Tensor next = fetch(0);
   for (size_t k = 0; k < parts; ++k) {
-    beside_.join();
+    side_.join();
     const Tensor part = next;
     if (k + 1 < parts) next = fetch(k + 1);  // behind the visit before this one, which has read its memory
     visit(part, begins[k]);

@@ -57,7 +57,7 @@ class Halo {
   int64_t most_received_ = 0;  // by any rank: all take the same parts
   DType wire_ = DType::f32;
   int64_t least_part_ = kLeastPart;
-  SideStream beside_;  // for parts on their way
+  SideStream side_;  // for parts on their way
 
   DType wire_for(const Tensor& x) const { return x.dtype() == DType::f32 ? wire_ : x.dtype(); }
   /// Exchanges blocks of x's dtype as the wire has them; that of this rank is copied.
