@@ -120,7 +120,8 @@ void refuse_cpu_in_capture(const char* op);
 /// plan. In this scope the thread's work runs immediately, even during a capture, and its allocations do not
 /// belong to the step. At the end of the scope the host waits for the current streams of the devices
 /// that the thread used in it, if the thread is capturing or the device has several streams, so that the new
-/// object is complete for every reader. Code in the scope must not read results of the captured step: they have no values yet.
+/// object is complete for every reader. Code in the scope must not read results of the captured step: they
+/// have no values yet.
 class OutsideCapture {
  public:
   OutsideCapture();

@@ -66,7 +66,8 @@ constexpr int kMaxDevices = 64;
 constexpr int kMaxStreams = 33;
 /// Number of this thread's current stream on the device. Notes that the thread uses the device.
 int current_stream(Device device);
-/// GPUs that this thread has used since the last call (bit i for cuda:i); those of `used` count as used again.
+/// GPUs that this thread has used since the last call (bit i for cuda:i); those of `used` count as used
+/// again.
 uint64_t exchange_used_devices(uint64_t used);
 /// GPUs for which Stream::make was ever called (bit i for cuda:i); set before the new stream starts.
 uint64_t devices_with_streams();
