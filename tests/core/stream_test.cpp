@@ -130,18 +130,19 @@ TEST_CASE("a stream that waits for another reads its results") {
 
 TEST_CASE("a side stream follows what the current one has, and is followed where it joins, captured or not") {
   for (const Device device : devices()) {
-    const SideStream beside(device);
+    const SideStream side(device);
     Tensor x = Tensor::zeros({kMany}, DType::f32, device), seen = Tensor::empty_like(x),
            y = Tensor::empty_like(x), step = Tensor::full({kMany}, 1.0, DType::f32, device);
-    const auto add = [&](const Tensor& from, Tensor& to) {
+    const auto add = [&](const Tensor& x_before, Tensor& sum) {
       for (int i = 0; i < 16; ++i)
-        kernels::linear_combination({.alpha = 1.0, .a = i == 0 ? from : to, .beta = 1.0, .b = step, .y = to});
+        kernels::linear_combination(
+            {.alpha = 1.0, .a = i == 0 ? x_before : sum, .beta = 1.0, .b = step, .y = sum});
     };
     const auto run = [&] {
-      add(x, x);                             // 16
-      beside.run([&] { add(x, seen); });     // 32: must not begin before x is ready
-      beside.run([&] { add(seen, seen); });  // 48
-      beside.join();
+      add(x, x);                           // 16
+      side.run([&] { add(x, seen); });     // 32: must not begin before x is ready
+      side.run([&] { add(seen, seen); });  // 48
+      side.join();
       kernels::linear_combination({.alpha = 1.0, .a = seen, .beta = 1.0, .b = x, .y = y});  // 64
       x.fill_(0.0);
     };

@@ -143,9 +143,9 @@ TEST_CASE("rows come in parts of their columns, each once and in order, with the
     const auto [begin, end] = cut.rows_of(group.rank(), group.size());
     const Csr rows = rows_between(whole, begin, end, group.device());
     const Halo halo(group, cut, rows, wire);
-    const Tensor own = random_tensor({end - begin, width}, dtype, group.device());
+    const Tensor x = random_tensor({end - begin, width}, dtype, group.device());
     Tensor wanted = Tensor::empty({end - begin, width}, dtype, group.device());
-    kernels::spmm({.a = {halo.structure(), {}, {}}, .x = halo.gather(own), .y = wanted});
+    kernels::spmm({.a = {halo.structure(), {}, {}}, .x = halo.gather(x), .y = wanted});
     int64_t parts = 0;
     for (const int64_t least : {int64_t{0}, Halo::kLeastPart}) {
       Tensor y = Tensor::full(wanted.shape(), NAN, dtype, group.device());
@@ -157,7 +157,7 @@ TEST_CASE("rows come in parts of their columns, each once and in order, with the
         ++parts;
         kernels::spmm({.a = {halo.structure(), {}, {}}, .x = part, .y = y, .first_column = first});
       };
-      Halo(group, cut, rows, wire, least).gather_parts(own, multiply);
+      Halo(group, cut, rows, wire, least).gather_parts(x, multiply);
       CHECK(next == width);
       CHECK(same_bits(y, wanted));
       CHECK((parts > 1) == (least == 0 && group.size() > 1 && width > 2));
