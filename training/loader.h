@@ -24,8 +24,6 @@ class LoaderChoice {
   virtual void check(const Settings& all) const = 0;
   /// Throws DataError if the dataset, read from `file`, lacks something.
   virtual void check_data(const Dataset& /*data*/, const std::string& /*file*/) const {}
-  /// Whether several ranks may share its batches.
-  virtual bool over_ranks() const { return false; }
   /// Whether it draws edges by their weights.
   virtual bool draws_by_weight() const { return false; }
   /// Adds what the loader needs to the dataset on the CPU.
@@ -42,7 +40,6 @@ class NeighborLoading : public LoaderChoice {
   void check(const Settings& all) const override;
   void check_data(const Dataset& data, const std::string& file) const override;
   bool draws_by_weight() const override { return weighted_; }
-  bool over_ranks() const override { return true; }
   std::unique_ptr<Batches<NodeBatch>> batches(const Run& run, models::NodeModel& model) const override;
   /// Sampling for a model of `layers` layers.
   NeighborSampling sampling(int64_t layers) const;

@@ -19,6 +19,11 @@ Var mean_weight(const Var& weight) {
   return detail::mean_over_ranks("class weights", rows > 0 ? adj::mean(weight) : Var(total), total);
 }
 
+/// Of weighted sums, each of which estimates the whole mean: theirs, over the ranks.
+Var mean_estimate(const Var& loss) {
+  return detail::mean_over_ranks("loss", loss, Tensor::full({}, 1.0, loss.dtype(), loss.device()));
+}
+
 }  // namespace
 
 Objective::Objective(const Examples& examples, const ClassWeights& weights)
@@ -62,13 +67,13 @@ Var Objective::loss_of_batch(const Var& out, const Tensor& y, const Tensor& inde
                              const Tensor& weight) const {
   if (class_weight_ && labels_ == Labels::classes) {
     const Var row_weight(detail::gather_edges(class_weight_, index ? detail::gather_edges(y, index) : y));
-    return weight ? cross_entropy_sum(out, y, index, (row_weight * Var(weight)).value())
+    return weight ? mean_estimate(cross_entropy_sum(out, y, index, (row_weight * Var(weight)).value()))
                   : loss(out, y, index) * mean_weight(row_weight);
   }
   if (!weight) return loss(out, y, index);
-  if (labels_ == Labels::several) return bce_with_logits_sum(out, y, index, weight, class_weight_);
-  if (labels_ == Labels::numbers) return mse_sum(out, y, index, weight);
-  return cross_entropy_sum(out, y, index, weight);
+  return mean_estimate(labels_ == Labels::several ? bce_with_logits_sum(out, y, index, weight, class_weight_)
+                       : labels_ == Labels::numbers ? mse_sum(out, y, index, weight)
+                                                    : cross_entropy_sum(out, y, index, weight));
 }
 
 Objective Objective::rows(int64_t begin, int64_t end, Device device) const {

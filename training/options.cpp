@@ -134,7 +134,6 @@ void ExecutionOptions::check_ranks(const Options& all) const {
   }
   refuse(!devices.empty() && device != "cpu", "--device " + device, "expected one of them");
   const std::shared_ptr<LoaderChoice> loader = all.batches.chosen();
-  refuse(loader && !loader->over_ranks(), "--loader " + all.batches.loader, "expected none or neighbor");
   refuse(loader && wire != models::Precision::float32, "--wire", "as mini-batches fetch no rows of others");
   refuse(all.data.inductive, "--inductive", "whose edges are new in every epoch");
   refuse(!loader && all.batches.features == FeaturePlace::host, "--features host",

@@ -135,9 +135,9 @@ Tensor RankPart::places_of(const Tensor& index) const {
   return Tensor::from(places, device());
 }
 
-bool RankPart::any(bool value) const {
-  const auto all = rows().group.gather(Tensor::from(std::vector{int64_t{value}})).to_vector<int64_t>();
-  return std::ranges::find(all, 1) != all.end();
+int64_t RankPart::sum(int64_t count) const {
+  const auto all = rows().group.gather(Tensor::from(std::vector{count})).to_vector<int64_t>();
+  return std::accumulate(all.begin(), all.end(), int64_t{0});
 }
 
 void on_ranks(const Settings& settings, const std::function<LearningTask(const Settings&)>& make,

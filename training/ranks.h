@@ -30,7 +30,9 @@ class RankPart {
   /// [N, ...] on all ranks, of every rank's rows.
   Tensor gather(const Tensor& x) const { return rows().gather(x); }
   /// Whether any rank says so.
-  bool any(bool value) const;
+  bool any(bool value) const { return sum(int64_t{value}) > 0; }
+  /// Of all ranks' counts.
+  int64_t sum(int64_t count) const;
   /// "4 ranks on cuda:0, cuda:1".
   const std::string& describe() const { return places_; }
 

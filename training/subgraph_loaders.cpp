@@ -5,30 +5,35 @@
 #include <adjoint/graph/order/partition.h>
 #include <adjoint/training/loader.h>
 #include <adjoint/training/mini_batches.h>
+#include <adjoint/training/ranks.h>
 
 namespace adj::training {
 
 namespace {
 
 LoaderOptions loading_of(const Run& run, models::NodeModel& model) {
-  return {.seed = run.seed(), .workers = run.workers(), .derive = [&model](const Graph& graph) {
-            model.prepare(graph);
-          }};
+  LoaderOptions options = run.training_batches();
+  options.batch_size = 0;
+  options.shuffle = false;
+  options.derive = [&model](const Graph& graph) { model.prepare(graph); };
+  return options;
 }
 
-/// The batches with training nodes; others have no loss.
+/// The batches with training nodes, of any rank; others have no loss.
 class SubgraphPass : public Pass<NodeBatch> {
  public:
-  SubgraphPass(const Loader<SubgraphBatch>& loader, int64_t done) : done_(done), loaded_(loader.epoch(done)) {
+  SubgraphPass(const Loader<SubgraphBatch>& loader, int64_t done, const RankPart* part)
+      : done_(done), part_(part), loaded_(loader.epoch(done)) {
     total = 0.0;
   }
   const NodeBatch* next() override {
     batch_.reset();
     while (const std::optional<SubgraphBatch> subgraph = loaded_.next()) {
       // With weights a batch's loss estimates the overall mean; otherwise it is the mean over its nodes.
-      weight = subgraph->weight ? 1.0 : static_cast<double>(subgraph->seeds.numel());
+      const int64_t seeds = part_ != nullptr ? part_->sum(subgraph->seeds.numel()) : subgraph->seeds.numel();
+      weight = subgraph->weight ? 1.0 : static_cast<double>(seeds);
       total += *weight;
-      if (subgraph->seeds.numel() == 0) continue;
+      if (seeds == 0) continue;
       trained_ = true;
       return &batch_.emplace(NodeBatch{.graph = subgraph->graph,
                                        .blocks = {},
@@ -45,6 +50,7 @@ class SubgraphPass : public Pass<NodeBatch> {
 
  private:
   const int64_t done_;
+  const RankPart* part_;
   Prefetcher<SubgraphBatch> loaded_;
   std::optional<NodeBatch> batch_;
   bool trained_ = false;
@@ -56,7 +62,7 @@ class SubgraphBatches : public NodeBatches {
   SubgraphBatches(const Run& run, models::NodeModel& model, Subgraphs loader)
       : NodeBatches(run, model), loader_(std::move(loader)) {}
   std::unique_ptr<Pass<NodeBatch>> pass(int64_t done) override {
-    return std::make_unique<SubgraphPass>(loader_, done);
+    return std::make_unique<SubgraphPass>(loader_, done, run_.part());
   }
 
  private:
@@ -70,7 +76,7 @@ class ClusterLoading : public LoaderChoice {
     return {{"parts", &parts_, "N",
              "cluster: number of METIS parts (0: the dataset's nodes/part, else parts of some hundred nodes)",
              true, IntegerRange{0, kMostCounted}},
-            {"parts-per-batch", &parts_per_batch_, "N", "cluster: maximum parts per step", true,
+            {"parts-per-batch", &parts_per_batch_, "N", "cluster: maximum parts per step, of all ranks", true,
              IntegerRange{1, kMostCounted}}};
   }
   void check(const Settings&) const override {}
@@ -100,7 +106,7 @@ class SaintLoading : public LoaderChoice {
         {"walk-length", &walk_length_, "N", "saint: steps of a walk", true,
          IntegerRange{0, SaintSampling::kMostDrawn - 1}},
         {"steps", &steps_, "N",
-         "saint: subgraphs per epoch (0: until as many nodes are drawn as the graph has)", true,
+         "saint: subgraphs per epoch, of each rank (0: until as many nodes are drawn as the graph has)", true,
          IntegerRange{0, kMostCounted}},
         {"coverage", &coverage_, "N",
          "saint: estimate normalisation from subgraphs that cover all nodes N times (0: no normalisation)",

@@ -28,7 +28,9 @@ struct LoaderOptions {
   int workers = 0;         ///< threads that prefetch batches; 0: the iterating thread
   int64_t depth = 0;       ///< maximum number of batches in preparation or waiting; 0: two per worker
   std::optional<Device> device = {};  ///< of the batches; absent: the graph's
-  int64_t rank = 0, ranks = 1;        ///< each of `ranks` ranks gets its share of every batch, maybe none
+  /// Each of `ranks` ranks gets its share of the items of every batch, maybe none; a SaintLoader's draws a
+  /// subgraph of its own.
+  int64_t rank = 0, ranks = 1;
   /// For loaders whose batches have one graph, instead of `backward`: structures that workers derive on the
   /// CPU, as `[](const Graph& graph) { (void)graph.gcn_adjacency(); }`. They are copied with the graph.
   std::function<void(const Graph&)> derive = {};

@@ -79,7 +79,8 @@ struct SaintLoader::Impl {
                   : scaled(sampler.graph(), sampler.graph().matrix(options.matrix), norm.edge)) {
     if (options.loading.steps == 0)
       options.loading.steps =
-          ceil_div(sampler.graph().num_nodes(), options.sampling.budget * options.sampling.nodes_a_draw());
+          ceil_div(sampler.graph().num_nodes(),
+                   options.sampling.budget * options.sampling.nodes_a_draw() * options.loading.ranks);
     // Built here once, before workers use it.
     (void)whole.in_edges();
     (void)whole.relation().symmetric();
@@ -87,8 +88,8 @@ struct SaintLoader::Impl {
 
   SubgraphBatch batch(const BatchIndex& index) const {
     const Generator of_epoch = generator_of(options.loading.seed, index.epoch);
-    return batches.make(whole,
-                        sampler.sample_nodes(of_epoch.split(static_cast<uint64_t>(index.number)).seed()));
+    const auto subgraph = static_cast<uint64_t>(index.number * options.loading.ranks + options.loading.rank);
+    return batches.make(whole, sampler.sample_nodes(of_epoch.split(subgraph).seed()));
   }
 
   SaintLoaderOptions options;

@@ -120,8 +120,7 @@ class Devices(unittest.TestCase):
             run(f"predict {plain} --checkpoint rest.ck --out p.h5")
 
     def test_what_ranks_do_not_take_is_refused(self):
-        for options, says in (("--devices cpu,cpu --loader cluster", "conflicts with --loader cluster"),
-                              ("--devices cpu,cpu --inductive", "conflicts with --inductive"),
+        for options, says in (("--devices cpu,cpu --inductive", "conflicts with --inductive"),
                               ("--devices cpu --device cuda", "conflicts with --device cuda"),
                               ("--devices cpu,cpu --node-features learned", "--node-features learned"),
                               ("--devices cpu,gpu", "expected all, or a list as cuda:0,cuda:1"),
@@ -149,6 +148,36 @@ class Devices(unittest.TestCase):
             run(f"{line} {devices}.h5 --devices {devices}")
         left, right = predictions("cpu.h5"), predictions("cpu,cpu.h5")
         expect_equal(left, right)
+
+    def test_ranks_share_the_parts_of_a_batch(self):
+        part = np.arange(NODES) % 6  # without edges to others, so that a batch is the sum of its parts
+        src, dst = rng.integers(0, NODES // 6, (2, EDGES)) * 6 + rng.integers(0, 6, EDGES)[None]
+        order = np.concatenate([rng.permutation(np.flatnonzero(part != 2)), np.flatnonzero(part == 2)])  # which has none to train on
+        parts = dataset("parts.h5", **{"nodes/part": part.astype(np.int32), "edges/src": src, "edges/dst": dst},
+                        **{f"splits/{name}": np.sort(index) for name, index in zip(PARTS, np.split(order, [180, 240]))})
+        for program, options in (("train_gcn", "--norm batch"), ("train_sage", ""), ("train_gin", "--norm none"),
+                                 ("train_sage", "--class-weights balanced")):
+            line = f"{program} {parts} {options} {STEPS.replace('0.05', '0.005')} --loader cluster --parts-per-batch 4"
+            one = result_of(line)
+            for devices in ("--devices cpu,cpu", "--devices cpu --ranks 5 --workers 0"):
+                with self.subTest(program=program, options=options, devices=devices):
+                    many = result_of(f"{line} {devices}")
+                    for name in ("train_loss", "val_loss", "test_loss"):
+                        self.assertAlmostEqual(many[name], one[name], delta=1e-5)
+
+    def test_each_rank_draws_a_subgraph_of_a_step(self):
+        # Two small steps change the outputs as one of twice the rate over both subgraphs does, whose losses are averaged.
+        for program, options in (("train_gcn", ""), ("train_sage", ""), ("train_sage", "--class-weights balanced")):
+            line = f"{program} {plain} {options} --loader saint --saint node --budget 80 --dropout 0 --optimizer sgd --momentum 0 --epochs 1 --quiet"
+            for name, rest in (("begin", "--steps 2 --lr 1e-12"), ("one", "--steps 2 --lr 1e-3"),
+                               ("two", "--steps 1 --lr 2e-3 --devices cpu,cpu")):
+                run(f"{line} {rest} --predict {name}.h5")
+            begin, one, two = (predictions(f"{name}.h5") for name in ("begin", "one", "two"))
+            with self.subTest(program=program, options=options):
+                for name in begin:
+                    change = one[name] - begin[name]
+                    self.assertGreater(np.abs(change).max(), 1e-5)
+                    np.testing.assert_allclose(two[name] - begin[name], change, atol=0.03 * np.abs(change).max())
 
     def test_more_ranks_than_rows(self):
         few = dataset("few.h5", **{"nodes/x": rng.normal(size=(NODES, 3)).astype(np.float32)})
@@ -231,7 +260,10 @@ def is_running(pid):
 class Processes(unittest.TestCase):
     def test_processes_have_the_bits_of_threads(self):
         batches = "--loader neighbor --batch-size 50 --fanouts 4,3 --dropout 0.3"
-        for program, options in [*PROGRAMS.items(), ("train_sage", batches), ("train_gcn", batches)]:
+        subgraphs = "--dropout 0.3 --loader"
+        for program, options in [*PROGRAMS.items(), ("train_sage", batches), ("train_gcn", batches),
+                                 ("train_sage", f"{subgraphs} cluster --parts 30 --parts-per-batch 7"),
+                                 ("train_gcn", f"{subgraphs} saint --budget 40")]:
             line = f"{program} plain.h5 {options} --epochs 5 --patience 0 --json --quiet"
             for ranks in (2, 4):
                 with self.subTest(program=program, options=options, ranks=ranks):
@@ -262,7 +294,7 @@ class Processes(unittest.TestCase):
                 ("plain.h5", "missing.h5", "rank 1 of 2: missing.h5: No such file"),
                 ("missing.h5", "missing.h5", "rank 0 of 2: missing.h5: No such file"),
                 ("plain.h5 --ranks 2", "plain.h5 --ranks 2", "2 processes: conflict with --ranks"),
-                ("plain.h5 --loader cluster", "plain.h5 --loader cluster", "2 processes: conflict with --loader cluster")):
+                ("plain.h5 --inductive", "plain.h5 --inductive", "2 processes: conflict with --inductive")):
             with self.subTest(first=first, second=second):
                 _, errors = launch((1, f"train_gcn {first}"), (1, f"train_gcn {second}"), status=1)
                 self.assertEqual(len(errors), 1, errors)
