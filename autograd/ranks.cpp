@@ -1,9 +1,11 @@
 #include <adjoint/autograd/detail/ranks.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/kernels/index/gather.h>
 #include <adjoint/kernels/reduce/reduce.h>
 
 #include <algorithm>
+#include <array>
 
 namespace adj::detail {
 
@@ -45,12 +47,17 @@ Var mean_over_ranks(const char* name, const Var& loss, const Tensor& total) {
   const RankRows* ranks = RankScope::current();
   if (ranks == nullptr) return loss;
   Tensor mean = Tensor::empty({}, loss.dtype(), loss.device()), share = Tensor::empty_like(mean);
-  const Tensor totals = stacked_over_ranks(ranks->group, total);
-  kernels::merge_means({.means = stacked_over_ranks(ranks->group, loss.value()),
-                        .weights = totals,
-                        .set = ranks->group.rank(),
-                        .mean = mean,
-                        .share = share});
+  // Both in one message, which takes longer than their bytes.
+  const std::array<Tensor, 2> parts{loss.value().reshape({1, 1}), total.reshape({1, 1})};
+  Tensor both = Tensor::empty({1, 2}, loss.dtype(), loss.device());
+  kernels::concat_columns({.parts = parts, .y = both});
+  const Tensor all = stacked_over_ranks(ranks->group, both.reshape({2}));
+  std::array<Tensor, 2> columns;
+  for (Tensor& column : columns) column = Tensor::empty({all.size(0), 1}, loss.dtype(), loss.device());
+  kernels::split_columns({.y = all, .parts = columns});
+  const Tensor means = columns[0].reshape({all.size(0)}), totals = columns[1].reshape({all.size(0)});
+  kernels::merge_means(
+      {.means = means, .weights = totals, .set = ranks->group.rank(), .mean = mean, .share = share});
   const auto counts = [](double all) { return all != 0.0; };
   ADJ_CHECK(!loss.device().is_cpu() || std::ranges::any_of(totals.to(DType::f64).to_vector<double>(), counts),
             "{}: no selected row of any rank has a label and a weight above 0", name);
