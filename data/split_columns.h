@@ -12,7 +12,7 @@ namespace adj {
 /// Columns of several labels or targets, float32 [N, T], without a value (NaN) in the rows of a part of a
 /// split, or with the same one in all. None for classes, int32 [N].
 struct ColumnsOfPart {
-  std::vector<size_t> empty;
+  std::vector<size_t> empty;                       ///< without a value
   std::vector<std::pair<size_t, float>> constant;  ///< and that value
   ColumnsOfPart(const Tensor& y, const Tensor& part);
 };

@@ -112,7 +112,8 @@ class FieldCursor {
 std::optional<int64_t> integer_in(std::string_view text);
 std::optional<int32_t> int32_in(std::string_view text);                                  ///< within 32 bits
 std::optional<float> float_in(std::string_view text, Decimal decimal = Decimal::point);  ///< within float32
-std::optional<double> double_in(std::string_view text, Decimal decimal = Decimal::point);
+std::optional<double> double_in(std::string_view text,
+                                Decimal decimal = Decimal::point);  ///< within float64
 /// True for a missing value: empty, two quotes (as pandas writes an empty row), "nan", "na", "n/a", "null",
 /// "none" or "?", in any case, or as databases, pandas and Excel write it: `\\N`, "NaT", "<NA>", "#N/A".
 bool is_missing(std::string_view text);

@@ -37,9 +37,9 @@ class Rounding {
       add_difference(static_cast<long double>(value) - static_cast<long double>(number));
   }
   void merge(const Rounding& others);  ///< counts those of others too, in the same column
-  static Rounding total(const std::vector<Rounding>& columns);
-  bool empty() const { return count() == 0 && zeros_ == 0; }
-  int64_t zeros() const { return zeros_; }  ///< how many became 0
+  static Rounding total(const std::vector<Rounding>& columns);  ///< of all of them
+  bool empty() const { return count() == 0 && zeros_ == 0; }    ///< nothing to be said
+  int64_t zeros() const { return zeros_; }                      ///< how many became 0
   /// "3 weights are rounded to float32, by 8 at most; 2 weights are 0 as float32, which has none so small";
   /// or empty.
   std::string text(std::string_view noun) const;

@@ -23,8 +23,9 @@ void sparse_product(std::string_view op, const SpmmArgs& args, const KeptValues*
 /// right, so that a product of those that are here hides the way of the next.
 struct RowParts {
   int64_t width;
-  DType dtype;
+  DType dtype;  ///< of all elements
   std::function<Tensor()> all;
+  /// Visits all columns once; `first` is a part's first column in X.
   std::function<void(const std::function<void(const Tensor& part, int64_t first)>& visit)> each;
 };
 /// The same, with the same bits.
