@@ -325,8 +325,9 @@ std::vector<Split> EdgeTable::draw_splits(const Tensor& labels, const KindRows& 
     }
     const EdgeIndex ends{Tensor::from(src), Tensor::from(dst)};
     const Tensor row_labels = gather_edges(labels, Tensor::from(rows[r]));
-    const bool pairs = types[r].src == types[r].dst &&
-                       Graph::from_coo(counts.at(types[r].src), ends.src, ends.dst).is_symmetric();
+    const bool pairs =
+        types[r].src == types[r].dst &&
+        (table_.undirected || Graph::from_coo(counts.at(types[r].src), ends.src, ends.dst).is_symmetric());
     const std::vector<Split> drawn =
         pairs ? files_.split->draw_pairs(ends, row_labels, path())
               : files_.split->draw(row_labels, std::ssize(rows[r]), path(), "edges");

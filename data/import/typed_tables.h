@@ -48,7 +48,8 @@ struct EdgeTableFile : ItemColumns {
   std::string relation = {};
   MissingIds missing_ids = MissingIds::fail;  ///< also of missing relations
   /// Adds the reverse of every edge that is no loop: of the same type between nodes of one type, else of the
-  /// type rev_NAME (Fey & Lenssen, PyG's ToUndirected). Labels, splits and times stay with the original.
+  /// type rev_NAME (Fey & Lenssen, PyG's ToUndirected). Labels, splits and times stay with the original;
+  /// a random split has all edges between two nodes of one type in one part.
   bool undirected = false;
   /// Merges equal edges of a type, after `undirected`, by source and target, adding their weights. Such edges
   /// have no attributes, labels, splits or times, which may differ.

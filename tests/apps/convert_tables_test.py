@@ -484,6 +484,14 @@ def test_splits_of_edges():
             parts = [[pairs[k] for k in edges["splits/" + part][:]] for part in PARTS]
             assert sum(map(len, parts)) == 160 and [len(set(part)) for part in parts] == [40, 20, 20]
             assert not set(parts[0]) & set(parts[1]) | set(parts[0]) & set(parts[2]) | set(parts[1]) & set(parts[2])
+    # Where the table has only some both ways, the added reverses make all pairs.
+    write("some.csv", "source,target,sign\n" + "".join(
+        f"{s},{d},{'plus' if a % 3 else 'minus'}\n" for a, b in ends for s, d in ((a, b), (b, a))[:1 + a % 2]))
+    run("convert tables some.h5 --edges some.csv --label sign --undirected true --split 50,25,25")
+    found = datasets_in("some.h5")
+    pairs = [frozenset(pair) for pair in zip(found["edges/src"].tolist(), found["edges/dst"].tolist())]
+    parts = [{pairs[k] for k in found["splits/" + part]} for part in PARTS]
+    assert [len(part) for part in parts] == [40, 20, 20] and len(set.union(*parts)) == 80
 
 
 def test_order_of_edges():
