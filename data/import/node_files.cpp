@@ -39,7 +39,7 @@ Tensor read_part(NodeRows& rows, const Tensor& y, std::vector<uint8_t>& seen,
 
 /// The parts that columns of true and false, or 1 and 0, select, three for each split. Nodes without a label
 /// are in none, with a note.
-std::vector<Split> read_masks(NodeRows& rows, const NodeIds& ids, const Tensor& y,
+std::vector<Split> read_masks(NodeRows& rows, const NodeIds& ids, const Tensor& y, std::string_view item,
                               std::vector<std::string>& notes) {
   constexpr size_t kParts = 3;
   std::vector<int64_t> masks, all;  // of each part; each once
@@ -77,21 +77,21 @@ std::vector<Split> read_masks(NodeRows& rows, const NodeIds& ids, const Tensor& 
           if (labelled) parts[p].push_back(node);
           most = std::max(most, ++count);
         }
-        if (most > 1) source.fail(part.lines[k], "a node in {} parts of the split, expected one", most);
+        if (most > 1) source.fail(part.lines[k], "a {} in {} parts of the split, expected one", item, most);
         if (most > 0 && !labelled) unlabelled.push_back(ids.text(node));
       },
       [](const RowBlock&) {});
   std::vector<Split> splits;
   for (size_t p = 0; p < masks.size(); ++p) {
     if (parts[p].empty())
-      source.fail(0, "no node {}in {}, expected some (--without leaves it out)",
+      source.fail(0, "no {} {}in {}, expected some (--without leaves it out)", item,
                   unlabelled.empty() ? "" : "with a label ", column_text(masks[p], rows.names()));
     std::sort(parts[p].begin(), parts[p].end());
     if (p % kParts == kParts - 1)
       splits.push_back({Tensor::from(parts[p - 2]), Tensor::from(parts[p - 1]), Tensor::from(parts[p])});
   }
   if (!unlabelled.empty())
-    notes.push_back(fmt::format("{}: nodes without a label, in no part: {}: {}", excerpt(source.path()),
+    notes.push_back(fmt::format("{}: {}s without a label, in no part: {}: {}", excerpt(source.path()), item,
                                 unlabelled.size(), detail::listed(unlabelled, 3)));
   return splits;
 }
@@ -378,13 +378,13 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
               excerpt(files.features));
   if (masks) {
     NodeRows rows = open(files.features, files.features_by_row, false, true);
-    data.splits = read_masks(rows, ids, data.y, notes);
+    data.splits = read_masks(rows, ids, data.y, files.item, notes);
     const size_t count = data.splits.size();
     notes.push_back(
-        fmt::format("{}: {} by its columns of masks: {} nodes to train, {} to validate, {} to test{}",
+        fmt::format("{}: {} by its columns of masks: {} {}s to train, {} to validate, {} to test{}",
                     excerpt(files.features), count == 1 ? "split" : fmt::format("{} splits", count),
-                    data.splits[0].train.numel(), data.splits[0].val.numel(), data.splits[0].test.numel(),
-                    count == 1 ? "" : " in the first"));
+                    data.splits[0].train.numel(), files.item, data.splits[0].val.numel(),
+                    data.splits[0].test.numel(), count == 1 ? "" : " in the first"));
   } else if (!files.split_column.empty()) {
     Dataset named = data;
     NodeIds(ids).move_to(named);

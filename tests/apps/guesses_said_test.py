@@ -491,6 +491,11 @@ def test_nouns():
     write("g.csv", "graph,label\n" + "".join(f"g{k},{'xy'[k % 2]}\n" for k in range(6)))
     expect(run("convert tables g.h5 --nodes n=n.csv --edges e.csv --graphs g.csv --graph n=graph --id n=node --split 60,20,20"),
            "split by seed 0: 4 graphs to train, 1 to validate, 1 to test")
+    write("g.csv", "graph,label,train_mask,val_mask,test_mask\n" + "".join(
+        f"g{k},{'' if k == 5 else 'xy'[k % 2]},{int(k < 3)},{int(k == 3)},{int(k > 3)}\n" for k in range(6)))
+    expect(run("convert tables g.h5 --nodes n=n.csv --edges e.csv --graphs g.csv --graph n=graph --id n=node"),
+           "g.csv: graphs without a label, in no part: 1: g5\n",
+           "g.csv: split by its columns of masks: 3 graphs to train, 1 to validate, 1 to test\n")
 
 
 def test_sums_of_zero():
