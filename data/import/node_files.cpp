@@ -201,7 +201,8 @@ void read_labels(const std::string& path, const Open& open, const NodeIds& ids, 
       data.class_names.clear();
     }
   }
-  if (!in_table) notes.back() += columns.split_note(rows.names()) + columns.row_id_note(rows.names());
+  if (!in_table || columns.features.empty())  // with features their note says it
+    notes.back() += columns.split_note(rows.names()) + columns.row_id_note(rows.names());
   if (in_table) notes.back() += fmt::format("; labels from {}", column_text(columns.label, rows.names()));
   note_labels_within(files, table, in_table ? std::vector<std::string>() : names, data, notes);
 }

@@ -558,6 +558,16 @@ def test_masks():
         assert not splits
         expect(text, '"train", "val", "test" look like a split')
     assert "looks like" not in run("convert edges e.csv g.h5 --features n.csv --columns f,test") + next(columns(width=[1] * 6))[0]
+    # A column of parts is said of a table without features, too: of nodes, and of graphs.
+    passed = "; passed over as a split, no feature: part ("
+    write("n.csv", [["id", "label", "part"]] + [[k + 1, "xy"[k % 2], ("train", "val", "test")[k % 3]] for k in range(6)])
+    for line in ("edges e.csv g.h5 --features n.csv", "tables g.h5 --edges e.csv --nodes n.csv"):
+        expect(run(f"convert {line}"), passed)
+    write("v.csv", "graph,id\n" + "".join(f"{k},{k}\n" for k in range(1, 7)))
+    write("w.csv", "src,dst\n1,1\n2,2\n")
+    graphs = "convert tables g.h5 --nodes v=v.csv --edges w.csv --graph v=graph --id v=id --graphs n.csv"
+    expect(run(graphs), passed)
+    assert passed not in run(graphs + " --split-column graphs=part")
 
 
 def test_missing_labels():
