@@ -201,6 +201,13 @@ void read_labels(const std::string& path, const Open& open, const NodeIds& ids, 
       data.class_names.clear();
     }
   }
+  if (!in_table) {
+    std::vector<int64_t> read = rows.slots();
+    read.push_back(columns.id);
+    read.insert(read.end(), columns.splits.begin(), columns.splits.end());
+    read.insert(read.end(), columns.row_ids.begin(), columns.row_ids.end());
+    notes.back() += adj::passed_over(read, rows.names(), rows.head().columns());
+  }
   if (!in_table || columns.features.empty())  // with features their note says it
     notes.back() += columns.split_note(rows.names()) + columns.row_id_note(rows.names());
   if (in_table) notes.back() += fmt::format("; labels from {}", column_text(columns.label, rows.names()));

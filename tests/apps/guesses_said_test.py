@@ -558,6 +558,9 @@ def test_masks():
         assert not splits
         expect(text, '"train", "val", "test" look like a split')
     assert "looks like" not in run("convert edges e.csv g.h5 --features n.csv --columns f,test") + next(columns(width=[1] * 6))[0]
+    # In a file of labels they are named, as all that is not read.
+    write("l.csv", [["id", "label", *masks, "year"]] + [[k + 1, "xy"[k % 2], *(column[k] for column in masks.values()), 2020] for k in range(6)])
+    expect(run("convert edges e.csv g.h5 --labels l.csv"), f"; passed over: {', '.join(masks)}, year\n")
     # A column of parts is said of a table without features, too: of nodes, and of graphs.
     passed = "; passed over as a split, no feature: part ("
     write("n.csv", [["id", "label", "part"]] + [[k + 1, "xy"[k % 2], ("train", "val", "test")[k % 3]] for k in range(6)])
