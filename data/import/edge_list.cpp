@@ -356,10 +356,13 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& wanted,
                                  data.graph.edge_weight() ? ", adding their weights" : "",
                                  detail::zero_weights(data.graph.edge_weight())));
   note_parallel(path, data.graph, reverses, !data.edge_y, *notes);
+  if (data.edge_y && !(files.train.empty() && files.split_column.empty()))
+    data_fail("{}: a split of nodes and labels of edges, expected a split of edges", excerpt(path));
   NodeFiles of_nodes = files;
   if (data.edge_y) {
     of_nodes.split.reset();
     of_nodes.missing_labels.reset();
+    of_nodes.split_items = "edges";
   }
   read_node_files(of_nodes, options.text, ids, data, &reading, *notes);
   if (data.edge_y) finish_edge_labels(path, options, labels, data, *notes);

@@ -369,6 +369,21 @@ std::string NodeColumns::split_note(std::span<const std::string> names) const {
                              "val and test; --types makes it a feature)";
 }
 
+std::string NodeColumns::other_split_note(std::span<const std::string> names, std::string_view item,
+                                          std::string_view split_items) const {
+  std::vector<std::string> texts;
+  const auto add = [&](int64_t column) {
+    const std::string text = excerpt(column_name(column, names));
+    if (std::ranges::find(texts, text) == texts.end())
+      texts.push_back(text);  // a mask may be of several splits
+  };
+  for (const auto& parts : masks) std::ranges::for_each(parts, add);
+  std::ranges::for_each(splits, add);
+  return texts.empty() ? ""
+                       : fmt::format("; passed over, as they are splits of {}s and the task is of {}: {}",
+                                     item, split_items, detail::listed(texts, 10));
+}
+
 std::string NodeColumns::doubtful_note(std::span<const std::string> names) const {
   std::vector<std::string> texts;
   for (const int64_t column : doubtful_splits)

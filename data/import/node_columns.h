@@ -57,6 +57,9 @@ struct NodeColumns {
   std::string id_note(std::span<const std::string> names) const;
   /// "; passed over as a split, no feature: fold (…)", or nothing.
   std::string split_note(std::span<const std::string> names) const;
+  /// "; passed over, as they are splits of nodes and the task is of edges: train_mask, part", or nothing.
+  std::string other_split_note(std::span<const std::string> names, std::string_view item,
+                               std::string_view split_items) const;
   /// "; "fold" looks like a split and is a feature (…)", and the same of numbers of rows; or nothing.
   std::string doubtful_note(std::span<const std::string> names) const;
   /// "; passed over, as rows go by their order: id", or nothing.

@@ -145,6 +145,13 @@ std::string possible_labels(const NodeRows& rows, const std::vector<int64_t>& fe
   return "";
 }
 
+/// What is said of columns of splits.
+std::string split_note(const NodeRows& rows, const NodeFiles& files) {
+  return files.split_items.empty()
+             ? rows.columns().split_note(rows.names())
+             : rows.columns().other_split_note(rows.names(), files.item, files.split_items);
+}
+
 /// Reads the labels, a file of their own or a column of the features' table.
 template <class Open>
 void read_labels(const std::string& path, const Open& open, const NodeIds& ids, const NodeFiles& files,
@@ -209,7 +216,7 @@ void read_labels(const std::string& path, const Open& open, const NodeIds& ids, 
     notes.back() += adj::passed_over(read, rows.names(), rows.head().columns());
   }
   if (!in_table || columns.features.empty())  // with features their note says it
-    notes.back() += columns.split_note(rows.names()) + columns.row_id_note(rows.names());
+    notes.back() += split_note(rows, files) + columns.row_id_note(rows.names());
   if (in_table) notes.back() += fmt::format("; labels from {}", column_text(columns.label, rows.names()));
   note_labels_within(files, table, in_table ? std::vector<std::string>() : names, data, notes);
 }
@@ -350,16 +357,17 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
     const NodeColumns& columns = rows.columns();
     if (columns.label >= 0 && labels.empty()) labels = files.features;
     const std::vector<int64_t>& features = columns.features;
-    masks = columns.has_masks() && !chosen;
+    masks = columns.has_masks() && !chosen && files.split_items.empty();
     if (!columns.lone_masks.empty() && !chosen)
       notes.push_back(fmt::format("{}: no split by {}, as there is no {}", excerpt(files.features),
                                   detail::listed(columns.lone_masks, 3), columns.missing_mask));
     rows.read_columns(features);
     if (features.empty() && labels != files.features) {
-      if (files.columns.without.empty() && columns.splits.empty())
+      if (files.columns.without.empty() && columns.splits.empty() &&
+          (files.split_items.empty() || !columns.has_masks()))
         rows.source().fail(0, "no features beside the id, expected some (--without COLUMN: none are wanted)");
       notes.push_back(fmt::format("{}: only the nodes, without features{}", excerpt(files.features),
-                                  columns.split_note(rows.names())));
+                                  split_note(rows, files)));
     }
     if (!features.empty()) {
       table = read_features(rows, ids.size(), files);
@@ -368,9 +376,9 @@ void read_node_files(const NodeFiles& files, const TextFormat& text, const NodeI
       read.insert(read.end(), columns.splits.begin(), columns.splits.end());
       read.insert(read.end(), files.read_elsewhere.begin(), files.read_elsewhere.end());
       for (const auto& parts : columns.masks)
-        if (masks) read.insert(read.end(), parts.begin(), parts.end());
-      table.note += passed_over(read, rows.names(), rows.head().columns()) +
-                    columns.split_note(rows.names()) + columns.doubtful_note(rows.names());
+        if (masks || !files.split_items.empty()) read.insert(read.end(), parts.begin(), parts.end());
+      table.note += passed_over(read, rows.names(), rows.head().columns()) + split_note(rows, files) +
+                    columns.doubtful_note(rows.names());
       if (labels.empty() && rows.has_header() &&
           (files.columns.label.empty() || files.columns.label == "none"))
         table.note += possible_labels(rows, features, files.columns.label == "none");

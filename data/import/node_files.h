@@ -72,6 +72,9 @@ struct NodeFiles {
   std::string split_column = {};
   /// Instead of these: draws splits of items with these labels, as Dataset::y.
   std::function<std::vector<Split>(const Tensor& labels)> draw = {};
+  /// What the dataset's splits select, if not the rows: "edges" or "graphs". Then columns of splits are
+  /// passed over, with a note.
+  std::string_view split_items = {};
   Header headers = Header::find_out;  ///< of each of the files
   std::string_view item = "node";     ///< what a row is, for messages
 };

@@ -189,6 +189,13 @@ int32_t NodeType::add(std::string_view id, TextSource& source, int64_t line, IdS
   return static_cast<int32_t>(ids_->size() - 1);
 }
 
+void NodeType::leave_splits(std::string_view items) {
+  if (!table_.split.empty())
+    data_fail("{}: split-column {}: a split of {}s, expected one of {}, as the task is of {}",
+              excerpt(table_.path), excerpt(table_.split), item(), items, items);
+  split_items_ = items;
+}
+
 NodeFiles NodeType::node_files() const {
   NodeFiles files;
   files.features = table_.path;
@@ -200,9 +207,10 @@ NodeFiles NodeType::node_files() const {
   files.missing_labels = table_.missing_labels;
   files.task = table_.task;
   files.split_column = table_.split;
-  if (table_.split.empty() && columns_.label >= 0) files.split = files_.split;
+  files.split_items = split_items_;
+  if (table_.split.empty() && columns_.label >= 0 && split_items_.empty()) files.split = files_.split;
   files.headers = rows_->head().header();
-  if (table_.of_graphs) files.item = "graph";
+  files.item = item();
   files.read_elsewhere = {columns_.id, graph_, rows_->column(table_.time), rows_->column(table_.split)};
   return files;
 }
@@ -224,7 +232,9 @@ void NodeType::read_table(ItemTable& items, std::vector<std::string>& notes) {
   const bool plain = columns_.features.empty() && columns_.label < 0;
   if (plain && table_.split.empty()) {
     rows_->read({columns_.id}, [](const RowFields&) {});
-    notes.push_back(rows_->note() + columns_.id_note(rows_->names()) + columns_.split_note(rows_->names()));
+    notes.push_back(rows_->note() + columns_.id_note(rows_->names()) +
+                    (split_items_.empty() ? columns_.split_note(rows_->names())
+                                          : columns_.other_split_note(rows_->names(), item(), split_items_)));
   } else if (plain) {
     ids_->move_to(alone);
     alone.splits = {

@@ -234,22 +234,26 @@ Dataset import_graph_tables(const TableFiles& files, std::vector<std::string>& n
         files.nodes.empty() || !files.nodes[0].graph.empty() ? "" : " without a column of graphs");
   if (files.graphs) expect_of_graphs(*files.graphs);
   TableImport import(files, notes);
+  NodeType& nodes = import.types().begin()->second;
+  NodeTableFile table = files.graphs.value_or(NodeTableFile());
+  if (table.type.empty()) table.type = "graphs";
+  table.of_graphs = true;
+  const TableFiles& written = import.written_as(table);
+  const std::vector<std::string> others = pass_over_features(table, written, nodes.graph_name(), notes);
+  NodeType graphs(table, written);
+  const std::string& of_edges = files.edges[0].label;
+  const bool edges_alone = !of_edges.empty() && of_edges != "none" && !nodes.is_labelled();
+  const std::string_view split_items = graphs.is_labelled() ? "graphs" : edges_alone ? "edges" : "nodes";
+  if (split_items != "nodes") nodes.leave_splits(split_items);
+  if (split_items != "graphs") graphs.leave_splits(split_items);
   const TypedDataset typed = import.read();
   if (typed.nodes.size() != 1 || typed.edges.size() != 1)
     data_fail("{}: several types of nodes or edges, expected one type for many graphs",
               excerpt(files.edges[0].path));
   Dataset data = typed.homogeneous(typed.edges.begin()->first);
-
-  NodeTableFile table = files.graphs.value_or(NodeTableFile());
-  if (table.type.empty()) table.type = "graphs";
-  table.of_graphs = true;
-  const TableFiles& written = import.written_as(table);
-  const std::vector<std::string> others =
-      pass_over_features(table, written, import.types().begin()->second.graph_name(), notes);
-  NodeType graphs(table, written);
   graphs.read_ids();
   const int64_t listed = graphs.size();
-  const std::vector<int32_t> graph_of = import.types().begin()->second.read_graphs(graphs, notes);
+  const std::vector<int32_t> graph_of = nodes.read_graphs(graphs, notes);
   if (listed > 0 && graphs.size() > listed)
     data_fail("{}: {} graphs, of which {} have no row in {}, first \"{}\", expected one for each",
               excerpt(files.nodes[0].path), graphs.size(), graphs.size() - listed, excerpt(table.path),
@@ -295,8 +299,11 @@ Dataset import_graph_tables(const TableFiles& files, std::vector<std::string>& n
     data.class_names = items.class_names;
     data.graph_y = items.y;
     data.unlabelled = items.unlabelled;
+    if (!data.splits.empty())
+      notes.push_back(fmt::format("{}: a split of edges left out, as the task is of graphs",
+                                  excerpt(files.edges[0].path)));
+    data.splits = items.splits;
   }
-  if (!items.splits.empty()) data.splits = items.splits;
   if (files.split && data.splits.empty())
     data_fail("no labels in any table, expected some for --split (--label graphs=COLUMN)");
   data.use_first_split();

@@ -417,6 +417,24 @@ def test_single_type():
             assert [[ids[i] for i in f["splits/" + part]] for part in PARTS] == [["a"], ["b"], ["c"]]
     write("k.csv", "id,age,train_mask,label,test_mask,val_mask\na,1,1,x,1,0\nb,2,0,y,0,1\nc,3,0,x,1,0\nd,4,0,,0,0\n")
     expect(run("convert edges j.csv x.h5 --features k.csv", status=1), "k.csv:2: a node in 2 parts")
+    # Not of edges or graphs, though there are enough of these.
+    passed = "passed over, as they are splits of nodes and the task is of "
+    write("k.csv", "id,age,train_mask,val_mask,test_mask,part\na,1,1,0,0,train\nb,2,0,1,0,val\nc,3,0,0,1,test\nd,4,0,0,0,\n")
+    write("j.csv", "from,to,kind\na,b,x\nb,c,y\nc,d,x\nd,a,y\na,c,x\n")
+    for more in "", " --split 60,20,20":
+        expect(text := run("convert edges j.csv m.h5 --features k.csv --edge-label kind" + more), passed + "edges: train_mask, val_mask, test_mask, part")
+        assert "nodes to train" not in text and any(k.startswith("splits") for k in datasets_in("m.h5")) == bool(more), text
+    write("k.csv", "id,graph,train_mask,val_mask,test_mask,part\n" + "".join(
+        f"{k},{k % 4},{int(k < 2)},{int(k == 2)},{int(k == 3)},{'train,train,val,test'.split(',')[k] if k < 4 else ''}\n" for k in range(8)))
+    write("j.csv", "from,to,kind,part\n0,4,x,train\n1,5,y,val\n2,6,x,test\n")
+    write("l.csv", "graph,label,part\n0,x,train\n1,y,train\n2,x,val\n3,y,test\n")
+    graphs = "--nodes n=k.csv --edges j.csv --graphs l.csv --graph n=graph --id n=id"
+    for more, said in (("", passed + "graphs: train_mask, val_mask, test_mask, part"),
+                       (" --label j=kind --split-column j=part", "j.csv: a split of edges left out, as the task is of graphs\n")):
+        expect(run(f"convert tables m.h5 {graphs}{more}"), said)
+        assert not any(k.startswith("splits") for k in datasets_in("m.h5"))
+    expect(refused(f"m.h5 {graphs} --split-column n=part"), "k.csv: split-column part: a split of nodes, expected one of graphs, as the task is of graphs")
+    expect(refused(f"m.h5 {graphs} --label graphs=none --split-column graphs=part"), "l.csv: split-column part: a split of graphs, expected one of nodes")
     # Labels of edges stay with their type.
     write("l.csv", "source,target,kind,part\np1,p2,good,train\np2,p3,bad,val\np3,p4,good,test\np4,p5,,\n")
     words = "--edges person:trusts:person=l.csv --label trusts=kind --split-column trusts=part"

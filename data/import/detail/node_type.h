@@ -48,10 +48,16 @@ class NodeType {
   std::string joined(std::string_view graph, std::string_view id) const;
   /// For each row of the table its graph, added to `graphs` if it is new.
   std::vector<int32_t> read_graphs(NodeType& graphs, std::vector<std::string>& notes);
+  /// Whether it has a column of labels.
+  bool is_labelled() const { return columns_.label >= 0; }
+  /// Splits select these, "nodes" or "graphs", not the rows: columns of splits are passed over, with a note.
+  /// Throws if the user chose one.
+  void leave_splits(std::string_view items);
   /// Features, labels, splits, times and ids; after all edges were read.
   ItemTable items(std::vector<std::string>& notes);
 
  private:
+  std::string_view item() const { return table_.of_graphs ? "graph" : "node"; }
   void find_columns();
   NodeFiles node_files() const;
   void read_table(ItemTable& items, std::vector<std::string>& notes);
@@ -62,7 +68,8 @@ class NodeType {
   const TableFiles& files_;
   Decimal decimal_;  // of ids
   bool joined_;
-  std::unique_ptr<TableRows> rows_;  // absent: there is no table
+  std::string_view split_items_ = {};  // leave_splits()
+  std::unique_ptr<TableRows> rows_;    // absent: there is no table
   NodeColumns columns_;
   int64_t graph_ = -1;          // column
   std::optional<NodeIds> ids_;  // absent: not yet any
