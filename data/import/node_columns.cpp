@@ -360,13 +360,14 @@ std::string NodeColumns::id_note(std::span<const std::string> names) const {
   return guessed_id ? "; ids from " + column_text(id, names) : "";
 }
 
-std::string NodeColumns::split_note(std::span<const std::string> names) const {
+std::string NodeColumns::split_note(std::span<const std::string> names, bool of_graphs) const {
   std::vector<std::string> texts;
   for (const int64_t column : splits) texts.push_back(excerpt(column_name(column, names)));
   return texts.empty() ? ""
                        : "; passed over as a split, no feature: " + detail::listed(texts, 3) +
                              " (convert tables --split-column and split --by-column take a column of train, "
-                             "val and test; --types makes it a feature)";
+                             "val and test" +
+                             (of_graphs ? ")" : "; --types makes it a feature)");
 }
 
 std::string NodeColumns::other_split_note(std::span<const std::string> names, std::string_view item,

@@ -569,7 +569,7 @@ def test_masks():
     write("v.csv", "graph,id\n" + "".join(f"{k},{k}\n" for k in range(1, 7)))
     write("w.csv", "src,dst\n1,1\n2,2\n")
     graphs = "convert tables g.h5 --nodes v=v.csv --edges w.csv --graph v=graph --id v=id --graphs n.csv"
-    expect(run(graphs), passed)
+    expect(run(graphs), passed + "convert tables --split-column and split --by-column take a column of train, val and test);")
     assert passed not in run(graphs + " --split-column graphs=part")
 
 
