@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <memory>
+#include <set>
 
 #include <fmt/ranges.h>
 
@@ -84,22 +85,36 @@ bool has_entry(const std::string& name) {
   return std::find(all.begin(), all.end(), name) != all.end();
 }
 
+/// The tables that have a value of an option; absent: all tables.
+using TablesSet = std::set<const ItemColumns*>;
+
+/// Throws UsageError if the table has one already; lists grow.
+void expect_first(const EntryOption& option, const std::string& word, const ItemColumns* table,
+                  TablesSet& before) {
+  if (!before.insert(table).second && std::string_view(option.placeholder) != "LIST")
+    usage_fail("--{} {}: a second value for {}, expected one", option.name, excerpt(word),
+               table != nullptr ? "its table" : "all tables");
+}
+
 /// Sets one option of one table: that of its type, or, without one, the only table of nodes, or of edges for
 /// options that nodes do not have.
-void set_option(const EntryOption& option, const std::string& word, TableFiles& files) {
+void set_option(const EntryOption& option, const std::string& word, TableFiles& files, TablesSet& before) {
   const auto [type, value] = typed(word);
   const std::string place = fmt::format("--{}", option.name);
   const bool task_of_graphs = type.empty() && place == "--task" && value.starts_with("graph_");
   if (files.graphs && (type == "graphs" || task_of_graphs) && has_entry<NodeTableFile>(option.name)) {
+    expect_first(option, word, &*files.graphs, before);
     (void)set_graph_entry(*files.graphs, option.name, items_of(value), place);
     return;
   }
   if (std::string_view(option.name) == "graph" && type.empty()) {
+    expect_first(option, word, nullptr, before);
     for (NodeTableFile& table : files.nodes) table.graph = value;
     for (EdgeTableFile& table : files.edges) table.graph = value;
     return;
   }
   const auto set = [&](auto& table, const std::string& text) {
+    expect_first(option, word, &table, before);
     (void)set_entry(table, option.name, items_of(text), place);
   };
   const bool of_nodes = has_entry<NodeTableFile>(option.name),
@@ -151,9 +166,13 @@ ItemColumns* table_of_type(const std::string& type, TableFiles& files) {
 }
 
 /// Sets how the table of a type is written, or, without one, all that do not say it.
-void set_text_option(const EntryOption& option, const std::string& word, TableFiles& files) {
+void set_text_option(const EntryOption& option, const std::string& word, TableFiles& files,
+                     TablesSet& before) {
   const auto [type, value] = typed(word);
-  if (ItemColumns* table = table_of_type(type, files)) return set_text(*table, option.name, value);
+  if (ItemColumns* table = table_of_type(type, files)) {
+    expect_first(option, word, table, before);
+    return set_text(*table, option.name, value);
+  }
   const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   if (!type.empty() && std::ranges::all_of(type, is_word)) {
     Words known;
@@ -163,6 +182,7 @@ void set_text_option(const EntryOption& option, const std::string& word, TableFi
                option.name, excerpt(word), excerpt(type), option.placeholder, option.placeholder,
                fmt::join(known, ", "));
   }
+  expect_first(option, word, nullptr, before);
   ItemColumns all;
   all.text = files.text;
   set_text(all, option.name, word);
@@ -292,17 +312,15 @@ std::variant<Dataset, TypedDataset> import_all(const std::string& input, Argumen
   if (described && (!arguments.nodes.empty() || !arguments.edges.empty()))
     usage_fail("{}: conflicts with --nodes and --edges, expected a description or these", excerpt(input));
   TableFiles files = described ? read_table_description(input) : tables_in(arguments);
-  for (const EntryOption& option : arguments.entries)
-    for (const std::string& word : option.words) {
-      if (described)
-        usage_fail("--{}: expected in {}, which describes the tables", option.name, excerpt(input));
-      set_option(option, word, files);
-    }
-  for (const EntryOption& option : arguments.texts)
-    for (const std::string& word : option.words) {
-      if (described)
-        usage_fail("--{}: expected in {}, which describes the tables", option.name, excerpt(input));
-      set_text_option(option, word, files);
+  for (const auto& [options, set] :
+       {std::pair(&arguments.entries, &set_option), std::pair(&arguments.texts, &set_text_option)})
+    for (const EntryOption& option : *options) {
+      TablesSet before;
+      for (const std::string& word : option.words) {
+        if (described)
+          usage_fail("--{}: expected in {}, which describes the tables", option.name, excerpt(input));
+        set(option, word, files, before);
+      }
     }
   files.split = arguments.splits->random();
   if (!arguments.like.empty()) set_like(arguments.like, files, notes);

@@ -57,7 +57,8 @@ auto text(Member member) {
 template <class Member>
 auto list(Member member) {
   return [member](auto& table, const Values& values, const std::string&) {
-    std::invoke(member, table) = values;
+    Values& all = std::invoke(member, table);
+    all.insert(all.end(), values.begin(), values.end());
   };
 }
 template <class E, class Member>
@@ -80,7 +81,9 @@ Entries<Table> common_entries(const std::string& item) {
       {"task", word<Task>(&ItemColumns::task, {{item + "_class", Task::node_class},
                                                {item + "_multilabel", Task::node_multilabel},
                                                {item + "_regression", Task::node_regression}})},
-      {"missing-labels", list(&ItemColumns::missing_labels)},
+      {"missing-labels", list([](Table & table) -> auto& {
+         return table.missing_labels ? *table.missing_labels : table.missing_labels.emplace();
+       })},
       {"types",
        [](Table& table, const Values& values, const std::string& place) {
          for (const std::string& text : values) table.types.push_back(column_choice(text, place));

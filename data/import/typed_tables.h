@@ -77,8 +77,8 @@ struct TableFiles {
 };
 
 /// Sets an entry of a table by its name on the command line and in a description: "id", "label", "columns",
-/// …. False if there is none of that name. Throws DataError beginning with `place` for a value that it cannot
-/// have.
+/// …. Lists grow by the values. False if there is none of that name. Throws DataError beginning with `place`
+/// for a value that it cannot have.
 bool set_entry(NodeTableFile& table, std::string_view name, const std::vector<std::string>& values,
                const std::string& place);
 bool set_entry(EdgeTableFile& table, std::string_view name, const std::vector<std::string>& values,

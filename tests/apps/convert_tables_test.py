@@ -575,6 +575,28 @@ def test_repeats():
     assert "repeat another" not in text, text
 
 
+def test_repeated_options():
+    """A list in several parts is all of them; of other options a table has one value."""
+    write("people.csv", "id,a,b,c,kind\n" + "".join(f"p{k},{k % 3},{k % 5},{k % 7},{('x', 'y', 'new', 'lost')[k % 4]}\n" for k in range(20)))
+    write("calls.csv", "src,dst,size,cost\n" + "".join(f"p{k},p{(k * 7 + 1) % 20},{k},{k % 4}\n" for k in range(20)))
+    line = "convert tables {} --nodes person=people.csv --edges calls=calls.csv --name g "
+    for parts, whole in (("--without person=a --without person=b", "--without person=a,b"), ("--without a --without person=b", "--without a,b"),
+                         ("--columns person=c --columns a", "--columns person=c,a"), ("--types person=a=category --types b=hash:4", "--types a=category,b=hash:4"),
+                         ("--attributes calls=size --attributes cost", "--attributes calls=size,cost"),
+                         ("--label kind --missing-labels person=new --missing-labels person=lost", "--label kind --missing-labels person=new,lost")):
+        run(line.format("parts.h5") + parts)
+        run(line.format("whole.h5") + whole)
+        parts_in, whole_in = datasets_in("parts.h5"), datasets_in("whole.h5")
+        assert parts_in.keys() == whole_in.keys() and all(np.array_equal(parts_in[k], whole_in[k]) for k in whole_in), parts
+    for more, second in (("--label person=kind --label person=a", "--label person=a: a second value for its table"),
+                         ("--label kind --label person=kind", "--label person=kind: a second value for its table"),
+                         ("--undirected true --undirected calls=false", "--undirected calls=false: a second value for its table"),
+                         ("--header person=yes --header person=no", "--header person=no: a second value for its table"),
+                         ("--separator , --separator ;", "--separator ;: a second value for all tables")):
+        expect(run(line.format("x.h5") + more, status=2), f"convert: {second}, expected one (")
+    run(line.format("x.h5") + "--label person=kind --label calls=cost --separator ; --separator person=, --separator calls=,")
+
+
 def test_coalesce():
     """Equal edges of a type become one with the sum of their weights, as `convert edges --coalesce` makes them."""
     def edges(path, name=""):
@@ -814,6 +836,6 @@ def test_h5py_files():
 
 for test in (test_types, test_description, test_times, test_columns, test_open_ids, test_guesses, test_kinds,
              test_ends_by_names, test_columns_of_types, test_single_type, test_splits_of_edges, test_order_of_edges,
-             test_repeats, test_coalesce, test_lists_of_neighbors, test_texts_of_each_table, test_many_graphs,
+             test_repeats, test_repeated_options, test_coalesce, test_lists_of_neighbors, test_texts_of_each_table, test_many_graphs,
              test_h5py_files):
     test()
