@@ -113,28 +113,24 @@ int64_t ImportedEdges::count_lone(int64_t nodes) const {
   return count;
 }
 
-std::vector<bool> ImportedEdges::sources(int64_t nodes) const {
+std::vector<bool> ImportedEdges::ends(const GrowingRows<int32_t>& column, int64_t nodes) const {
   std::vector<bool> found(static_cast<size_t>(nodes));
   const int32_t less = forgotten_ ? 2 : 0;
-  src_.for_each([&](int32_t node) {
+  column.for_each([&](int32_t node) {
     if (node >= less) found[static_cast<size_t>(node - less)] = true;
   });
   return found;
 }
 
+int64_t ImportedEdges::count_both_ends(int64_t nodes) const {
+  const std::vector<bool> as_source = sources(nodes), as_target = ends(dst_, nodes);
+  int64_t both = 0;
+  for (size_t k = 0; k < as_source.size(); ++k) both += as_source[k] && as_target[k];
+  return both;
+}
+
 int64_t ImportedEdges::count_pure_targets(int64_t nodes) const {
-  std::vector<bool> found = sources(nodes);
-  const int64_t without = std::ranges::count(found, true);
-  const int32_t less = forgotten_ ? 2 : 0;
-  bool pure = true;
-  const std::vector<bool> is_source = found;
-  dst_.for_each([&](int32_t node) {
-    if (node < less) return;
-    const auto k = static_cast<size_t>(node - less);
-    pure = pure && !is_source[k];
-    found[k] = true;
-  });
-  return pure ? std::ranges::count(found, true) - without : -1;
+  return count_both_ends(nodes) > 0 ? -1 : std::ranges::count(ends(dst_, nodes), true);
 }
 
 Graph ImportedEdges::graph(const std::string& file, const NodeIds& ids, bool undirected, bool coalesced) {

@@ -38,7 +38,9 @@ class ImportedEdges {
   /// Number of edges whose nodes both occur in no other edge.
   int64_t count_lone(int64_t nodes) const;
   /// Whether each node is the source of an edge.
-  std::vector<bool> sources(int64_t nodes) const;
+  std::vector<bool> sources(int64_t nodes) const { return ends(src_, nodes); }
+  /// The number of nodes that are sources and targets.
+  int64_t count_both_ends(int64_t nodes) const;
   /// The number of nodes that are targets; -1 if one of them is a source too.
   int64_t count_pure_targets(int64_t nodes) const;
   /// Drops the first edge, from node 0 to node 1, which was a header; later nodes are renumbered by -2. No
@@ -53,6 +55,9 @@ class ImportedEdges {
   const Tensor& labels() const { return listed_labels_; }
 
  private:
+  /// Whether each node is in this column.
+  std::vector<bool> ends(const GrowingRows<int32_t>& column, int64_t nodes) const;
+
   bool weighted_, drop_self_loops_, forgotten_ = false;
   Task labels_;
   Tensor listed_labels_;

@@ -17,6 +17,19 @@ namespace adj {
 
 namespace {
 
+/// Whether the header says that sources and targets may be of two kinds. Equal names are nodes of one kind;
+/// equal numbers of "user" and "item" need not be.
+bool may_be_two_kinds(const ListLayout& layout) {
+  const EdgeColumns& columns = layout.columns;
+  const std::span<const std::string> names = layout.head.names();
+  const bool numbers =
+      layout.kind == NodeIds::Kind::integers &&
+      (columns.rule == EdgeColumns::Rule::rest ||
+       (columns.rule == EdgeColumns::Rule::chosen && columns.unlike)) &&
+      names[static_cast<size_t>(columns.source)] != names[static_cast<size_t>(columns.target)];
+  return columns.two_kinds || numbers;
+}
+
 class ListReader {
  public:
   ListReader(TextSource& source, ListLayout& layout, const EdgeListOptions& options, NodeIds& ids,
@@ -58,6 +71,11 @@ class ListReader {
             relation_note(edges_.size(), targets,
                           "--source 1 --target 3: its ends; convert tables --source 1 --target 3 "
                           "--relation 2 keeps it");
+    if (head_.has_header() && may_be_two_kinds(layout_))
+      if (const int64_t both = edges_.count_both_ends(ids_.size()); both > 0)
+        kinds_note_ =
+            fmt::format("; {} id{} in both columns, and one node each (convert tables keeps kinds apart)",
+                        both, both == 1 ? " is" : "s are");
     return std::move(edges_);
   }
 
@@ -66,7 +84,7 @@ class ListReader {
     std::string note = fmt::format("{}: {}", excerpt(source_.path()), head_.str(skipped_));
     if (const std::string columns = columns_.str(names(), head_.columns()); !columns.empty())
       note += "; " + columns + columns_.guess_note(head_.columns(), "--") + relation_note_;
-    note += "; ids are " + ids_.str();
+    note += "; ids are " + ids_.str() + kinds_note_;
     if (const std::string node = header_node(); !node.empty())
       note += fmt::format("; a node is called \"{}\", too (--header no: line {} is an edge)", excerpt(node),
                           head_.format.header_line);
@@ -425,7 +443,7 @@ class ListReader {
   Rounding weight_rounding_, target_rounding_;
   Thousands weight_thousands_, target_thousands_;
   EdgeDirections directions_;
-  std::string relation_note_;
+  std::string relation_note_, kinds_note_;
   bool doubtful_;
   /// The first line is an edge with numbers, which may be names, if it is the only one whose ids occur once.
   bool first_may_name_ = options_.header == Header::find_out && named() && !head_.has_header() &&
@@ -475,10 +493,7 @@ void expect_one_kind(const std::string& path, const ListLayout& layout) {
   if (columns.source_type >= 0)
     data_fail("{}: columns \"{}\" and \"{}\" say that nodes are of several kinds, expected one kind {}",
               place, name(columns.source_type), name(columns.target_type), choice);
-  // Equal names are nodes of one kind; equal numbers of "user" and "item" need not be.
-  const bool numbers = columns.rule == EdgeColumns::Rule::rest && layout.kind == NodeIds::Kind::integers &&
-                       name(columns.source) != name(columns.target);
-  if (columns.two_kinds || numbers)
+  if (may_be_two_kinds(layout))
     data_fail("{}: columns \"{}\" and \"{}\" may be ids of two kinds of nodes, expected ids of one kind {}",
               place, name(columns.source), name(columns.target), choice);
 }

@@ -655,6 +655,23 @@ def test_relations():
     run("convert tables g.h5 --edges t.txt --header no --source 1 --target 3 --relation 2")
 
 
+def test_ids_in_both_columns():
+    """Where columns of one list may be ids of two kinds, and are taken as one, the ids in both are counted."""
+    note = " in both columns, and one node each (convert tables keeps kinds apart)"
+    for head, rows, choice, count in (("userId,movieId,stars", "1,1,5\n1,2,3\n2,3,4\n3,7,1\n", "--source userId --target movieId", "; 3 ids are"),
+                                      ("stars,movieId,userId", "5,1,1\n3,2,1\n4,5,4\n", "--source 3 --target 2", "; 1 id is"),
+                                      ("user,item", "1,1\n1,2\n2,3\n", "--source user --target item", "; 2 ids are"),
+                                      ("userId,movieId", "ann,heat\nheat,up\n", "--source userId --target movieId", "; 1 id is"),
+                                      ("userId,movieId", "ann,heat\nbob,up\n", "--source userId --target movieId", ""),
+                                      ("user,item", "ann,bob\nbob,ann\n", "--source user --target item", ""),
+                                      ("src,dst", "1,1\n1,2\n2,3\n", "", ""), ("src,dst", "1,1\n1,2\n2,3\n", "--source src --target dst", ""),
+                                      ("from_user,to_user", "1,1\n1,2\n2,3\n", "--source from_user --target to_user", ""),
+                                      ("user_id,friend_id,userId", "1,1,4\n1,2,5\n", "--source 1 --target 3", "")):
+        write("t.csv", f"{head}\n{rows}")
+        text = run(f"convert edges t.csv g.h5 {choice}")
+        assert (count + note in text) if count else note not in text, (head, text)
+
+
 def test_rounding():
     """Numbers that float32 takes as others are counted: whole ones, and fractions that lose much of their column's range."""
     times = [1700000001.5, 1700000020.25, 1700000040.75, 1700000900.5]
@@ -1058,7 +1075,7 @@ for test in (test_spellings, test_spellings_between_tables, test_first_column, t
              test_signs, test_several_labels, test_headers, test_tu, test_positions, test_thousands,
              test_other_spellings_by_hash, test_dates, test_zones, test_fillings_of_edges, test_nouns, test_sums_of_zero,
              test_matrix_with_commas, test_masks, test_missing_labels, test_lines_dropped, test_labels_beside, test_relations,
-             test_rounding, test_chosen_labels, test_label_codes, test_lists_with_quotes, test_words,
+             test_ids_in_both_columns, test_rounding, test_chosen_labels, test_label_codes, test_lists_with_quotes, test_words,
              test_numbers_as_names, test_several_ids, test_blanks_in_quotes, test_documents, test_truths,
              test_comments_that_name, test_pairs_under_comment, test_lists_of_labels, test_lists_of_ends, test_numbers_of_rows):
     test()
