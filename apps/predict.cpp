@@ -6,6 +6,7 @@
 #include <adjoint/adjoint.h>
 #include <adjoint/core/run_files.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/names.h>
 #include <adjoint/data/import/chosen_nodes.h>
 #include <adjoint/models/pyg_state.h>
 #include <adjoint/training/class_report.h>
@@ -15,7 +16,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 using namespace adj;
 using namespace adj::apps;
@@ -102,14 +102,19 @@ std::optional<ClassReport> report_of(const TrainedModel& trained, const std::str
   const ModelDescription& model = trained.description();
   const Tensor& y = labels_for(model, data);
   const Tensor index = y ? judged(model, data) : Tensor();
-  const auto known = [](float label) { return !std::isnan(label); };
-  const std::vector<float> all = y && !index ? y.to_vector<float>() : std::vector<float>();
-  if (index ? index.numel() == 0 : std::none_of(all.begin(), all.end(), known)) {
+  if (index && index.numel() > 0)
+    return ClassReport(labels_of(model.task), output, y, index, model.class_names);
+  std::vector<std::string> missing;  // of several labels, for which match_classes() takes none
+  for (const std::string& name : model.class_names)
+    if (!y && !data.class_names.empty() &&
+        std::ranges::find(data.class_names, name) == data.class_names.end())
+      missing.push_back(fmt::format("'{}'", name));
+  if (!missing.empty())
+    log_warning("no class scores: {} has no labels {}", file, detail::listed(missing, 5));
+  else
     log_warning("no class scores: {} has no {}{} with a label", file, data.splits.empty() ? "" : "test ",
                 model.things());
-    return {};
-  }
-  return ClassReport(labels_of(model.task), output, y, index, model.class_names);
+  return {};
 }
 
 /// Refuses unsupported --class-scores before any computation.

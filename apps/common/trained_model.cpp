@@ -1,6 +1,6 @@
 #include "trained_model.h"
 
-#include <adjoint/kernels/index/select.h>
+#include <adjoint/data/detail/labels.h>
 
 namespace adj::apps {
 
@@ -82,11 +82,10 @@ const Tensor& labels_for(const ModelDescription& model, const Dataset& data) {
 Tensor judged(const ModelDescription& model, const Dataset& data) {
   if (!data.splits.empty()) return data.test;
   const Tensor& y = labels_for(model, data);
-  if (y.dims() > 1) return {};
+  const Tensor labels = y.to(Device::cpu());
   std::vector<int32_t> index;
-  const auto labels = y.to_vector<int32_t>();
-  for (size_t i = 0; i < labels.size(); ++i)
-    if (labels[i] >= 0) index.push_back(static_cast<int32_t>(i));
+  for (int32_t i = 0; i < labels.size(0); ++i)
+    if (detail::is_labelled(labels, i)) index.push_back(i);
   return Tensor::from(index, y.device());
 }
 
@@ -99,11 +98,7 @@ std::optional<double> measure(const ModelDescription& model, const Metric& metri
              data.num_classes(), name_of(model.task), model.num_outputs);
     return {};
   }
-  Tensor index = judged(model, data);
-  if (!index) {
-    index = Tensor::empty({y.size(0)}, DType::i32, y.device());
-    kernels::iota({.y = index});
-  }
+  const Tensor index = judged(model, data);
   if (index.numel() == 0) {
     log_info("no metric: no {} with a label to test", model.things());
     return {};

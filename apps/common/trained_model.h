@@ -26,8 +26,7 @@ size_t split_of_training(const ModelDescription& model, const Dataset& data, con
 
 /// The dataset's labels of the model's kind, nodes, graphs or edges; absent if it has none.
 const Tensor& labels_for(const ModelDescription& model, const Dataset& data);
-/// The nodes or graphs for the evaluation: the split's test ones, or without splits all labelled ones
-/// (absent: all, for several labels each).
+/// The nodes, graphs or edges for the evaluation: the split's test ones, or without splits all with a label.
 Tensor judged(const ModelDescription& model, const Dataset& data);
 /// The metric on those, for outputs [E, T]; empty if it is undefined, with a message if there are labels.
 std::optional<double> measure(const ModelDescription& model, const training::Metric& metric,

@@ -2,7 +2,7 @@
 
 import json
 
-from programs import expect, h5py, read, refused, rows, run, write
+from programs import expect, h5py, read, refused, result_of, rows, run, write
 
 N = 60
 
@@ -280,6 +280,28 @@ def test_resumed_data():
     run("train_gcn g.h5 --epochs 4 --quiet --resume c.h5")
 
 
+def test_scores_of_several_labels():
+    """Nodes without any label are not among those of the class scores; labels of the model that a file lacks are named."""
+    write("e.csv", "src,dst\n" + "".join(f"n{k},n{(7 * k + 1) % N}\n" for k in range(N)))
+
+    def data(path, tags, more):
+        write("n.csv", "id,a,tags\n" + "".join(f"n{k},{k % 7},{tags(k)}\n" for k in range(N)))
+        run(f"convert edges e.csv {path} --features n.csv --label tags --task node_multilabel {more}")
+    data("g.h5", lambda k: ("", "x", "y", "x|y")[k % 4], "--split 60,20,20")
+    run("train_sage g.h5 --epochs 1 --quiet --checkpoint m.h5")
+    predict = "predict new.h5 --checkpoint m.h5 --out p.csv --class-scores"
+    data("new.h5", lambda k: ("", "x", "y", "x|y")[k % 4], "--like m.h5")
+    known = N - len(range(0, N, 4))
+    expect(run(predict), f"\nOn the {known} labelled nodes:\n")
+    scores = result_of(predict + " --json --quiet")["class_scores"]
+    assert scores["examples"] == known and [c["support"] for c in scores["classes"]] == [N // 2, N // 2], scores
+    for tags, missing in ((lambda k: ("", "x")[k % 2], "'y'"), (lambda k: ("z", "w|z")[k % 2], "'x', 'y'")):
+        data("new.h5", tags, "--like m.h5")
+        assert run(predict + " --quiet") == f"warning: no class scores: new.h5 has no labels {missing}\n"
+    run("convert edges e.csv new.h5 --features n.csv --label none --like m.h5")
+    assert run(predict + " --quiet") == "warning: no class scores: new.h5 has no nodes with a label\n"
+
+
 def test_codes():
     """Where ids are integers 007 is no node, of pairs, chosen nodes and splits as of edges."""
     write("e.csv", "src,dst\n" + "".join(f"{k},{k % N + 1}\n" for k in range(1, N + 1)))
@@ -296,5 +318,5 @@ def test_codes():
 
 
 for test in (test_encodings, test_separators, test_losses, test_untrained_columns, test_clamped, test_types_of_numbers,
-             test_without_labels, test_compare, test_splits_and_graphs, test_like_alone, test_resumed_data, test_codes):
+             test_without_labels, test_compare, test_splits_and_graphs, test_like_alone, test_resumed_data, test_scores_of_several_labels, test_codes):
     test()
