@@ -222,6 +222,7 @@ void predict(const PredictOptions& o) {
                                      : trained.embeddings(data.graph, data.x);
   if (!o.attention.empty())
     write_attention(o.attention, "predict", data, trained.attention(data.graph, data.x), o.escape_formulas);
+  const Graph whole = data.graph;
   take_edge_inputs(data, o.data, trained.description(), trained.model().edge_support());
   std::vector<std::string> notes;
   const Tensor nodes = o.nodes.empty() ? Tensor()
@@ -233,6 +234,8 @@ void predict(const PredictOptions& o) {
   scale_features(data, o.data, trained.scaling());
   log_clamped(data, trained.quantization());
   quantize_features(data, trained.quantization());
+  const bool known_split = !metric || data.splits.empty() || !labels_for(trained.description(), data) ||
+                           has_training_split(trained.description(), data, whole);
   data = placed_on(device, data, o.batches);
   const std::string model = trained.describe();
   log_info("{} of {} on {}: {} nodes, {} edges, {}", model, trained.origin(), printable(data.name),
@@ -255,6 +258,9 @@ void predict(const PredictOptions& o) {
   if (value && (!o.quiet || !o.json)) fmt::print("test {} {:.4f}\n", metric->name, *value);
   std::optional<ClassReport> report;
   if (o.class_scores) report = report_of(trained, o.data, data, output);
+  if (!known_split && (value || report))
+    log_warning("{}: not the data and split that {} was trained on: test {} may be among its training {}",
+                o.data, o.checkpoint, trained.description().things(), trained.description().things());
   if (report && (!o.quiet || !o.json))
     report->print(fmt::format("On the {} {} {}:", report->examples(),
                               data.splits.empty() ? "labelled" : "test", trained.description().things()));

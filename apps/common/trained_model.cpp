@@ -75,6 +75,20 @@ size_t split_of_training(const ModelDescription& model, const Dataset& data, con
   return static_cast<size_t>(wanted);
 }
 
+bool has_training_split(const ModelDescription& model, Dataset data, const Graph& whole) {
+  constexpr std::string_view kMark = ", contents ";
+  constexpr size_t kLength = kMark.size() + 16;
+  const auto fact = model.facts.find("dataset"), run = model.facts.find("run");
+  if (fact == model.facts.end()) return true;
+  std::vector<std::string> contents;  // by split of the training
+  for (size_t k = fact->second.find(kMark); k != std::string::npos; k = fact->second.find(kMark, k + kLength))
+    contents.push_back(fact->second.substr(k, kLength));
+  if (contents.empty()) return true;
+  const auto number = run == model.facts.end() ? std::nullopt : number_in<size_t>(run->second);
+  data.graph = whole;
+  return fingerprint(data).ends_with(contents[number.value_or(0) % contents.size()]);
+}
+
 const Tensor& labels_for(const ModelDescription& model, const Dataset& data) {
   return model.of_graphs() ? data.graph_y : model.of_edges() ? data.edge_y : data.y;
 }

@@ -24,6 +24,10 @@ void match_names(Dataset& data, const std::string& file, const ModelDescription&
 /// one; says which unless it is the only one.
 size_t split_of_training(const ModelDescription& model, const Dataset& data, const std::string& file);
 
+/// Whether a dataset that was prepared as for a training has the data and the split of the model's; true if
+/// the model does not say. `whole`: its graph with all values of edges.
+bool has_training_split(const ModelDescription& model, Dataset data, const Graph& whole);
+
 /// The dataset's labels of the model's kind, nodes, graphs or edges; absent if it has none.
 const Tensor& labels_for(const ModelDescription& model, const Dataset& data);
 /// The nodes, graphs or edges for the evaluation: the split's test ones, or without splits all with a label.

@@ -280,6 +280,49 @@ def test_resumed_data():
     run("train_gcn g.h5 --epochs 4 --quiet --resume c.h5")
 
 
+def test_other_splits():
+    """A metric on test nodes that the training may have seen is said to be one, for nodes, edges and graphs; no other is."""
+    warned = " not the data and split that m.h5 was trained on: test "
+    write("e.csv", "src,dst,w,label\n" + "".join(f"n{k},n{(7 * k + 1) % N},{k % 3 + 1},{'ab'[k % 2]}\n" for k in range(N)))
+
+    def table(path, count):
+        write(path, "id,a,b,label\n" + "".join(f"n{k},{k % 7},{k % 5 + 8},{'xy'[k % 2]}\n" for k in range(count)))
+    table("n.csv", N)
+    table("more.csv", N + 5)
+    run("convert edges e.csv g.h5 --features n.csv --undirected --split 60,20,20 --splits 3")
+    run("split g.h5 other.h5 --seed 9")
+    run("convert edges e.csv more.h5 --features more.csv --undirected --like g.h5 --split 60,20,20")
+    run("convert edges e.csv new.h5 --features more.csv --undirected --like g.h5")
+    predict = "predict {} --checkpoint m.h5 --out p.csv"
+    for train, more in (("train_sage", ""), ("train_sage", "--features-bits 4"), ("train_gcn", "--node-features degree"), ("train_gat", "--edge-weights ignore"),
+                        ("train_gcn", "--split 2"), ("train_sage", "--split all")):
+        run(f"{train} g.h5 {more} --epochs 1 --quiet --checkpoint m.h5")
+        assert warned not in run(predict.format("g.h5")), (train, more)
+        if train == "train_sage":
+            assert warned not in run(predict.format("g.h5") + " --features host"), more
+        if "degree" not in more:
+            assert warned not in run(predict.format("new.h5") + " --class-scores"), (train, more)
+        for path in "other.h5", "more.h5":
+            expect(run(predict.format(path) + " --class-scores"), f"warning: {path}:{warned}nodes may be among its training nodes\n", "\ntest ")
+        others = {0, 1, 2} - {2 if more in ("--split 2", "--split all") else 0}
+        for split in others:
+            expect(run(predict.format("g.h5") + f" --split {split}"), f"warning: g.h5:{warned}")
+    run("convert edges e.csv g.h5 --features n.csv --label none --edge-label label --split 60,20,20")
+    run("split g.h5 other.h5 --seed 9")
+    run("train_edge g.h5 --epochs 1 --quiet --checkpoint m.h5")
+    assert warned not in run(predict.format("g.h5"))
+    expect(run(predict.format("other.h5")), f"warning: other.h5:{warned}edges may be among its training edges\n")
+    graphs = [f"g{k}" for k in range(12)]
+    write("nodes.csv", [["graph_id", "node_id", "x"]] + [[g, k, k] for g in graphs for k in (0, 1)])
+    write("bonds.csv", [["graph_id", "src", "dst"]] + [[g, 0, 1] for g in graphs])
+    write("graphs.csv", [["graph_id", "label"]] + [[g, "ab"[k % 2]] for k, g in enumerate(graphs)])
+    run("convert tables g.h5 --nodes v=nodes.csv --edges bonds.csv --graphs graphs.csv --graph graph_id --split 60,20,20")
+    run("split g.h5 other.h5 --seed 9")
+    run("train_graph_gin g.h5 --epochs 1 --quiet --checkpoint m.h5")
+    assert warned not in run(predict.format("g.h5"))
+    expect(run(predict.format("other.h5")), f"warning: other.h5:{warned}graphs may be among its training graphs\n")
+
+
 def test_scores_of_several_labels():
     """Nodes without any label are not among those of the class scores; labels of the model that a file lacks are named."""
     write("e.csv", "src,dst\n" + "".join(f"n{k},n{(7 * k + 1) % N}\n" for k in range(N)))
@@ -318,5 +361,6 @@ def test_codes():
 
 
 for test in (test_encodings, test_separators, test_losses, test_untrained_columns, test_clamped, test_types_of_numbers,
-             test_without_labels, test_compare, test_splits_and_graphs, test_like_alone, test_resumed_data, test_scores_of_several_labels, test_codes):
+             test_without_labels, test_compare, test_splits_and_graphs, test_like_alone, test_resumed_data, test_other_splits,
+             test_scores_of_several_labels, test_codes):
     test()
