@@ -320,8 +320,8 @@ std::string choice_for(int64_t column, std::span<const std::string> names) {
 
 std::string passed_over(std::span<const int64_t> read, std::span<const std::string> names, int64_t columns) {
   std::vector<uint8_t> is_read(static_cast<size_t>(columns));
-  for (const int64_t column : read)
-    if (column >= 0) is_read[static_cast<size_t>(column)] = 1;
+  for (const int64_t column : read)  // those of an empty file are not there
+    if (column >= 0 && column < columns) is_read[static_cast<size_t>(column)] = 1;
   std::vector<std::string> others;
   for (int64_t k = 0; k < columns; ++k)
     if (is_read[static_cast<size_t>(k)] == 0) others.push_back(column_name(k, names));
