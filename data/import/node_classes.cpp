@@ -212,7 +212,7 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
     data.unlabelled += y[i] < 0;
   }
   data.classes = std::ssize(classes.names);
-  const std::string hint = classes.hint("--task node_regression");
+  const std::string hint = classes.hint(fmt::format("--task {}_regression", files.item));
   if (classes.named) data.class_names = std::move(classes.names);
   return fmt::format("{}; labels are {}{}{}{}", rows.note(skipped), classes.order_text(), hint, labels.note(),
                      doubtful_classes(data, files.item));

@@ -496,6 +496,8 @@ def test_nouns():
     expect(run("convert tables g.h5 --nodes n=n.csv --edges e.csv --graphs g.csv --graph n=graph --id n=node"),
            "g.csv: graphs without a label, in no part: 1: g5\n",
            "g.csv: split by its columns of masks: 3 graphs to train, 1 to validate, 1 to test\n")
+    write("w.csv", "src,dst,price\n" + "".join(f"{k},{k + 1},{k}.5\n" for k in range(6)))
+    expect(run("convert tables w.h5 --edges bond=w.csv --label price"), "some with fractions (--task edge_regression for targets)")
 
 
 def test_sums_of_zero():
