@@ -2,6 +2,7 @@
 #include <adjoint/core/runtime.h>
 #include <adjoint/core/side_stream.h>
 
+#include <exception>
 #include <utility>
 
 namespace adj {
@@ -15,9 +16,12 @@ struct SideStream::State {
     branch = cuda::open_branch(highest);
   }
   ~State() {
-    const cuda::DeviceScope scope(index);
-    const cuda::RelaxedCapture relaxed;
-    cuda::close_branch(branch);
+    try {
+      const cuda::DeviceScope scope(index);
+      const cuda::RelaxedCapture relaxed;
+      cuda::close_branch(branch);
+    } catch (const std::exception&) {  // of a broken device, which the next call reports
+    }
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
