@@ -46,21 +46,16 @@ Tensor detail::mean_weights(const Relation& relation, DType features) {
 
 namespace {
 
-// Y = act(A X + bias), or with the adjoint of A; of a rank's part, X with the rows of other ranks.
+// Y = act(A X + bias), or with the adjoint of A. Of a rank's part, X has the rows of other ranks, too.
 void matrix_product(const SparseMatrix& a, bool adjoint, const Tensor& x, const Tensor& bias,
                     Activation activation, Tensor& y) {
-  const Relation& relation = a.relation();
   const kernels::KeptValues kept{
       [&a, adjoint, dtype = x.dtype()](const RowTiles& cut) { return a.tile_values(cut, adjoint, dtype); },
       a.has_factors()};
-  const CsrMatrix matrix = adjoint ? a.adjoint() : a.matrix();
-  if (!relation.is_rank_part())
-    return kernels::sparse_product(
-        "aggregate", {.a = matrix, .x = x, .bias = bias, .activation = activation, .y = y}, &kept);
-  const Relation edges = adjoint ? relation.reversed() : relation;
+  const Relation edges = adjoint ? a.relation().reversed() : a.relation();
   const kernels::RowParts rows{x.size(1), x.dtype(), [&] { return edges.source_rows(x); },
                                [&](const auto& visit) { edges.source_parts(x, visit); }};
-  kernels::sparse_product("aggregate", matrix, rows, bias, activation, y, kept);
+  kernels::sparse_product("aggregate", adjoint ? a.adjoint() : a.matrix(), rows, bias, activation, y, kept);
 }
 
 }  // namespace

@@ -360,29 +360,24 @@ std::string NodeColumns::id_note(std::span<const std::string> names) const {
   return guessed_id ? "; ids from " + column_text(id, names) : "";
 }
 
-std::string NodeColumns::split_note(std::span<const std::string> names, bool of_graphs) const {
-  std::vector<std::string> texts;
-  for (const int64_t column : splits) texts.push_back(excerpt(column_name(column, names)));
-  return texts.empty() ? ""
-                       : "; passed over as a split, no feature: " + detail::listed(texts, 3) +
-                             " (convert tables --split-column and split --by-column take a column of train, "
-                             "val and test" +
-                             (of_graphs ? ")" : "; --types makes it a feature)");
-}
-
-std::string NodeColumns::other_split_note(std::span<const std::string> names, std::string_view item,
-                                          std::string_view split_items) const {
+std::string NodeColumns::split_note(std::span<const std::string> names, std::string_view item,
+                                    std::string_view split_items) const {
   std::vector<std::string> texts;
   const auto add = [&](int64_t column) {
     const std::string text = excerpt(column_name(column, names));
-    if (std::ranges::find(texts, text) == texts.end())
-      texts.push_back(text);  // a mask may be of several splits
+    if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
   };
-  for (const auto& parts : masks) std::ranges::for_each(parts, add);
+  if (!split_items.empty())
+    for (const auto& parts : masks) std::ranges::for_each(parts, add);  // one may be of several splits
   std::ranges::for_each(splits, add);
-  return texts.empty() ? ""
-                       : fmt::format("; passed over, as they are splits of {}s and the task is of {}: {}",
-                                     item, split_items, detail::listed(texts, 10));
+  if (texts.empty()) return "";
+  if (!split_items.empty())
+    return fmt::format("; passed over, as they are splits of {}s and the task is of {}: {}", item,
+                       split_items, detail::listed(texts, 10));
+  return fmt::format(
+      "; passed over as a split, no feature: {} (convert tables --split-column and split --by-column take a "
+      "column of train, val and test{})",
+      detail::listed(texts, 3), item == "graph" ? "" : "; --types makes it a feature");
 }
 
 std::string NodeColumns::doubtful_note(std::span<const std::string> names) const {

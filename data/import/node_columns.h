@@ -55,11 +55,11 @@ struct NodeColumns {
 
   /// "; ids from column 2 (user_id)", or nothing.
   std::string id_note(std::span<const std::string> names) const;
-  /// "; passed over as a split, no feature: fold (…)", or nothing. `of_graphs`: of items without features.
-  std::string split_note(std::span<const std::string> names, bool of_graphs = false) const;
-  /// "; passed over, as they are splits of nodes and the task is of edges: train_mask, part", or nothing.
-  std::string other_split_note(std::span<const std::string> names, std::string_view item,
-                               std::string_view split_items) const;
+  /// "; passed over as a split, no feature: fold (…)", or, if splits are of other `split_items` than the
+  /// rows, each an `item`, "; passed over, as they are splits of nodes and the task is of edges: train_mask,
+  /// part"; or nothing.
+  std::string split_note(std::span<const std::string> names, std::string_view item,
+                         std::string_view split_items) const;
   /// "; "fold" looks like a split and is a feature (…)", and the same of numbers of rows; or nothing.
   std::string doubtful_note(std::span<const std::string> names) const;
   /// "; passed over, as rows go by their order: id", or nothing.

@@ -147,9 +147,7 @@ std::string possible_labels(const NodeRows& rows, const std::vector<int64_t>& fe
 
 /// What is said of columns of splits.
 std::string split_note(const NodeRows& rows, const NodeFiles& files) {
-  return files.split_items.empty()
-             ? rows.columns().split_note(rows.names(), files.item == "graph")
-             : rows.columns().other_split_note(rows.names(), files.item, files.split_items);
+  return rows.columns().split_note(rows.names(), files.item, files.split_items);
 }
 
 /// Reads the labels, a file of their own or a column of the features' table.

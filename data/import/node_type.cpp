@@ -233,8 +233,7 @@ void NodeType::read_table(ItemTable& items, std::vector<std::string>& notes) {
   if (plain && table_.split.empty()) {
     rows_->read({columns_.id}, [](const RowFields&) {});
     notes.push_back(rows_->note() + columns_.id_note(rows_->names()) +
-                    (split_items_.empty() ? columns_.split_note(rows_->names())
-                                          : columns_.other_split_note(rows_->names(), item(), split_items_)));
+                    columns_.split_note(rows_->names(), item(), split_items_));
   } else if (plain) {
     ids_->move_to(alone);
     alone.splits = {

@@ -39,8 +39,8 @@ void product(const SpmmArgs& args, const RowTiles* cut, const KeptValues* kept) 
 
 }  // namespace
 
-void sparse_product(std::string_view op, const SpmmArgs& args, const KeptValues* kept) {
-  product(args, tiles_of_product(op, args.a, args.x.size(1), args.x.dtype(), kept).get(), kept);
+void sparse_product(std::string_view op, const SpmmArgs& args) {
+  product(args, tiles_of_product(op, args.a, args.x.size(1), args.x.dtype(), nullptr).get(), nullptr);
 }
 
 void sparse_product(std::string_view op, const CsrMatrix& a, const RowParts& x, const Tensor& bias,

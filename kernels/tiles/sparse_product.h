@@ -17,8 +17,8 @@ struct KeptValues {
   std::function<TileValues(const RowTiles&)> values;  ///< of a cut; called if there is one
   bool factors;  ///< whether each value is a row's number times a column's
 };
-/// Y = act(A X + bias). Without kept values those of A are copied into the cut's order.
-void sparse_product(std::string_view op, const SpmmArgs& args, const KeptValues* kept = nullptr);
+/// Y = act(A X + bias), whose values are copied into a cut's order.
+void sparse_product(std::string_view op, const SpmmArgs& args);
 /// The rows of X [n, width], of which some are elsewhere: all at once, or some columns at a time from left to
 /// right, so that a product of those that are here hides the way of the next.
 struct RowParts {
@@ -28,7 +28,7 @@ struct RowParts {
   /// Visits all columns once; `first` is a part's first column in X.
   std::function<void(const std::function<void(const Tensor& part, int64_t first)>& visit)> each;
 };
-/// The same, with the same bits.
+/// The same with kept values.
 void sparse_product(std::string_view op, const CsrMatrix& a, const RowParts& x, const Tensor& bias,
                     Activation activation, Tensor& y, const KeptValues& kept);
 /// sddmm. Tiles take heads of at most kMostTileSddmmWidth features.
