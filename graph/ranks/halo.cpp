@@ -134,7 +134,7 @@ void Halo::exchange(std::span<Tensor> sends, std::span<Tensor> receives) const {
   }
   group_.exchange(sends, rounded);
   for (size_t p = 0; p < sends.size(); ++p)
-    if (receives[p]) receives[p].copy_(rounded[p].to(DType::f32));
+    if (receives[p]) convert(rounded[p], receives[p]);
 }
 
 void Halo::check_rows(const Tensor& x) const {
