@@ -13,6 +13,7 @@
 #include <adjoint/core/stream.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -330,13 +331,18 @@ bool MemoryPool::settle(DeviceTotals& totals, Device device, bool wait, Owners& 
 
 namespace {
 
-std::shared_ptr<MemoryPool>& default_pool(Device device) {
-  static auto* map = new std::map<std::pair<int, int>, std::shared_ptr<MemoryPool>>;
-  static auto* mutex = new std::mutex;
-  const std::lock_guard lock(*mutex);
-  auto& pool = (*map)[{static_cast<int>(device.kind), device.index}];
-  if (!pool) pool = std::make_shared<MemoryPool>(device, /*lasting=*/false);
-  return pool;
+/// Asked for every tensor: no lock that the threads of all devices would wait for.
+const std::shared_ptr<MemoryPool>& default_pool(Device device) {
+  struct Slot {
+    std::once_flag once;
+    std::shared_ptr<MemoryPool> pool;
+  };
+  static auto* slots = new std::array<Slot, detail::kMaxDevices + 1>;  // the last is the CPU's
+  const int index = device.is_cpu() ? detail::kMaxDevices : device.index;
+  if (index < 0 || (index >= detail::kMaxDevices && !device.is_cpu())) (void)runtime(device);  // throws
+  Slot& slot = slots->at(static_cast<size_t>(index));
+  std::call_once(slot.once, [&] { slot.pool = std::make_shared<MemoryPool>(device, /*lasting=*/false); });
+  return slot.pool;
 }
 
 thread_local std::shared_ptr<MemoryPool> scoped_pool;

@@ -8,6 +8,8 @@
 #include <adjoint/core/stream.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -45,7 +47,14 @@ class Meeting {
       changed_.notify_all();
       return;
     }
-    changed_.wait(lock, [&] { return round_ != round || !reason_.empty(); });
+    const auto over = [&] { return round_ != round || ended_; };
+    if (spins_) {
+      lock.unlock();
+      const auto end = std::chrono::steady_clock::now() + kSpin;
+      while (!over() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+      lock.lock();
+    }
+    changed_.wait(lock, over);
     if (round_ == round) throw GroupError(reason_);
   }
 
@@ -61,16 +70,23 @@ class Meeting {
     if (reason_.empty())
       reason_ = failure != nullptr ? fmt::format("rank {} failed: {}", rank, failure)
                                    : fmt::format("rank {} ended, but others wait for it", rank);
+    ended_ = true;
     changed_.notify_all();
   }
 
  private:
+  /// Ranks with a core each come within microseconds of each other; a thread takes longer to wake up.
+  static constexpr std::chrono::microseconds kSpin{100};
+
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Offer> offers_;
   std::string reason_;
   bool failed_ = false;
-  int64_t present_ = 0, round_ = 0;
+  const bool spins_ = offers_.size() <= std::thread::hardware_concurrency();
+  int64_t present_ = 0;
+  std::atomic<int64_t> round_ = 0;
+  std::atomic<bool> ended_ = false;  ///< whether a rank comes no more
 };
 
 class ThreadTransport : public Transport {

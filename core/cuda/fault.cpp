@@ -4,6 +4,7 @@
 #include <adjoint/core/error.h>
 
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <string_view>
 
@@ -37,8 +38,8 @@ std::mutex& mutex() {
 }
 
 struct Names {
-  std::array<Name, kFaults> entries{};
-  int count = 0;
+  std::array<Name, kFaults> entries{};  // never changed below `count`
+  std::atomic<int> count = 0;
 };
 Names& names() {
   static auto* all = new Names;
@@ -71,16 +72,28 @@ DeviceFaults& faults_of(int index) {
   return faults;
 }
 
-int number_of(const char* op, const char* name) {
-  const std::lock_guard lock(mutex());
-  Names& known = names();
-  for (int i = 0; i < known.count; ++i)
+/// -1 if it is not known yet.
+int find(const char* op, const char* name) {
+  const Names& known = names();
+  const int count = known.count.load(std::memory_order_acquire);
+  for (int i = 0; i < count; ++i)
     if (known.entries[static_cast<size_t>(i)].op == std::string_view(op) &&
         known.entries[static_cast<size_t>(i)].name == std::string_view(name))
       return i;
-  ADJ_CHECK(known.count < kFaults, "{}: more than {} kinds of faults", op, kFaults);
-  known.entries[static_cast<size_t>(known.count)] = {op, name};
-  return known.count++;
+  return -1;
+}
+
+/// Asked for every kernel that may report one: known names without a lock.
+int number_of(const char* op, const char* name) {
+  if (const int number = find(op, name); number >= 0) return number;
+  const std::lock_guard lock(mutex());
+  if (const int number = find(op, name); number >= 0) return number;
+  Names& known = names();
+  const int number = known.count;
+  ADJ_CHECK(number < kFaults, "{}: more than {} kinds of faults", op, kFaults);
+  known.entries[static_cast<size_t>(number)] = {op, name};
+  known.count.store(number + 1, std::memory_order_release);
+  return number;
 }
 
 }  // namespace
@@ -97,7 +110,6 @@ void throw_fault(int index) {
   const DeviceFaults& faults = faults_of(index);
   const DeviceScope device_scope(index);
   Slots found;
-  Names known;
   {
     const std::lock_guard lock(mutex());
     if (*faults.raised == 0) return;  // another thread reports it
@@ -105,8 +117,8 @@ void throw_fault(int index) {
     ADJ_CUDA_CHECK(cudaMemcpyAsync(found.data(), faults.slots, sizeof found, cudaMemcpyDeviceToHost, stream));
     ADJ_CUDA_CHECK(cudaStreamSynchronize(stream));
     clear(faults, stream);
-    known = names();
   }
+  const Names& known = names();
   for (size_t i = 0; i < static_cast<size_t>(known.count); ++i)
     if (found[i].first != kNoFault)
       fail("{}: {}[{}] is {}, expected [0, {}) (found on cuda:{})", known.entries[i].op,

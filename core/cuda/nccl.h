@@ -36,6 +36,7 @@ struct Library {
   ADJ_FUNCTION(ncclGetVersion, int*);
   ADJ_FUNCTION(ncclGetUniqueId, UniqueId*);
   ADJ_FUNCTION(ncclCommInitRankConfig, Communicator*, int ranks, UniqueId, int rank, Config*);
+  ADJ_FUNCTION(ncclCommSplit, Communicator, int color, int key, Communicator*, Config*);
   ADJ_FUNCTION(ncclCommGetAsyncError, Communicator, Result*);
   ADJ_FUNCTION(ncclCommFinalize, Communicator);
   ADJ_FUNCTION(ncclCommDestroy, Communicator);

@@ -37,15 +37,19 @@ class NcclTransport : public Transport {
   NcclTransport(std::shared_ptr<Transport> host, Device device) : host_(std::move(host)), device_(device) {
     const DeviceScope scope(device_.index);
     const UniqueId id = shared_id();
-    Config config;
-    config.blocking = 0;  // a blocking communicator cannot be left when another rank fails
-    check(library().ncclCommInitRankConfig(&communicator_, static_cast<int>(size()), id,
-                                           static_cast<int>(rank()), &config),
-          "ncclCommInitRankConfig");
     try {
+      Config config;
+      config.blocking = 0;  // making a blocking one cannot be left when another rank fails
+      check(library().ncclCommInitRankConfig(&first_, static_cast<int>(size()), id, static_cast<int>(rank()),
+                                             &config),
+            "ncclCommInitRankConfig");
       wait("ncclCommInitRankConfig");
+      config.blocking = 1;  // others start a thread for every exchange
+      check(library().ncclCommSplit(first_, 0, static_cast<int>(rank()), &communicator_, &config),
+            "ncclCommSplit", first_);
+      wait("ncclCommSplit");
     } catch (...) {
-      (void)library().ncclCommAbort(communicator_);
+      abort();
       throw;
     }
     watchdog_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
@@ -54,15 +58,15 @@ class NcclTransport : public Transport {
   ~NcclTransport() override {
     watchdog_.request_stop();
     watchdog_.join();
-    if (communicator_ == nullptr) return;
     const DeviceScope scope(device_.index);
     try {
-      if (std::uncaught_exceptions() > 0) throw GroupError("this rank fails");
-      check(library().ncclCommFinalize(communicator_), "ncclCommFinalize");
+      if (communicator_ == nullptr || std::uncaught_exceptions() > 0) throw GroupError("this rank fails");
+      (void)library().ncclCommDestroy(std::exchange(communicator_, nullptr));
+      check(library().ncclCommFinalize(first_), "ncclCommFinalize", first_);
       wait("ncclCommFinalize");
-      (void)library().ncclCommDestroy(communicator_);
+      (void)library().ncclCommDestroy(std::exchange(first_, nullptr));
     } catch (const std::exception&) {  // the reason is thrown where the ranks' work is waited for
-      (void)library().ncclCommAbort(communicator_);
+      abort();
     }
   }
 
@@ -121,14 +125,13 @@ class NcclTransport : public Transport {
               "ncclRecv", communicator_);
     }
     check(library().ncclGroupEnd(), "ncclGroupEnd", communicator_);
-    wait("ncclGroupEnd");
   }
 
-  /// Until the last call has done its part on the host.
+  /// Until the last call of the first communicator has done its part.
   void wait(const char* call) const {
     for (Result state = Result::in_progress; state == Result::in_progress; std::this_thread::yield()) {
-      check(library().ncclCommGetAsyncError(communicator_, &state), "ncclCommGetAsyncError", communicator_);
-      check(state, call, communicator_);
+      check(library().ncclCommGetAsyncError(first_, &state), "ncclCommGetAsyncError", first_);
+      check(state, call, first_);
       if (const std::string reason = failure(); !reason.empty()) throw GroupError(reason);
     }
   }
@@ -142,16 +145,23 @@ class NcclTransport : public Transport {
     while (!stopped.wait_for(lock, stop, std::chrono::milliseconds(200),
                              [&] { return stop.stop_requested(); })) {
       if (failure().empty()) continue;
-      const std::lock_guard use(mutex_);
+      // A call may still wait for the failed rank to connect; NCCL ends it when another thread aborts.
+      const std::unique_lock use(mutex_, kLongestCall);
       (void)library().ncclCommAbort(std::exchange(communicator_, nullptr));
       return;
     }
   }
 
+  void abort() {
+    for (Communicator* one : {&communicator_, &first_})
+      if (*one != nullptr) (void)library().ncclCommAbort(std::exchange(*one, nullptr));
+  }
+
   std::shared_ptr<Transport> host_;
   Device device_;
-  std::mutex mutex_;  // of the communicator
-  Communicator communicator_ = nullptr;
+  static constexpr std::chrono::seconds kLongestCall{2};
+  std::timed_mutex mutex_;                                 // of communicator_
+  Communicator first_ = nullptr, communicator_ = nullptr;  // the second is split off the first
   std::jthread watchdog_;
 };
 

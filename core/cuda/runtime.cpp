@@ -323,13 +323,16 @@ const Availability& availability() {
 namespace detail {
 
 DeviceRuntime& cuda_runtime(int index) {
-  static auto* mutex = new std::mutex;
-  static auto* runtimes = new std::array<std::unique_ptr<CudaRuntime>, 64>;
-  const std::lock_guard lock(*mutex);
-  ADJ_CHECK(index >= 0 && index < static_cast<int>(runtimes->size()), "device cuda:{}: no such GPU", index);
-  auto& slot = (*runtimes)[static_cast<size_t>(index)];
-  if (!slot) slot = std::make_unique<CudaRuntime>(index);  // throws if the device is unavailable
-  return *slot;
+  struct Slot {
+    std::once_flag once;
+    std::unique_ptr<CudaRuntime> runtime;
+  };
+  static auto* slots = new std::array<Slot, kMaxDevices>;
+  ADJ_CHECK(index >= 0 && index < kMaxDevices, "device cuda:{}: no such GPU", index);
+  Slot& slot = (*slots)[static_cast<size_t>(index)];
+  // Throws if the device is unavailable, each time.
+  std::call_once(slot.once, [&] { slot.runtime = std::make_unique<CudaRuntime>(index); });
+  return *slot.runtime;
 }
 
 std::string cuda_unavailable_reason(int index) {

@@ -203,19 +203,22 @@ Tensor matrix_in(const Tensor& buffer, int64_t rows, int64_t columns) {
 
 }  // namespace
 
-/// Memory of a part and of its blocks on the wire, for up to so many columns; by rank, absent where nothing
-/// goes. Received blocks have some only if the wire rounds: else they come to where they belong.
+/// Memory of the parts that a visit reads and that arrives meanwhile, of so many columns at most, and of the
+/// blocks on the wire, by rank, which one part after the other uses; absent where nothing goes. Received
+/// blocks have some only if the wire rounds: else they come to where they belong.
 struct Halo::PartBuffers {
-  Tensor part;
+  std::array<Tensor, 2> parts;
   std::vector<Tensor> sends, rounded_sends, rounded_receives;
 
-  PartBuffers(const Halo& halo, const Tensor& x, int64_t columns) {
+  PartBuffers(const Halo& halo, const Tensor& x, std::array<int64_t, 2> columns) {
+    const int64_t widest = std::max(columns[0], columns[1]);
     const auto buffer = [&](int64_t rows, DType dtype) {
-      return rows > 0 ? Tensor::empty({rows * columns}, dtype, x.device()) : Tensor();
+      return rows > 0 ? Tensor::empty({rows * widest}, dtype, x.device()) : Tensor();
     };
     const DType wire = halo.wire_for(x);
     const bool rounds = wire != x.dtype();
-    part = Tensor::empty({halo.structure_.cols * columns}, x.dtype(), x.device());
+    for (size_t k = 0; k < parts.size(); ++k)
+      parts[k] = Tensor::empty({halo.structure_.cols * columns[k]}, x.dtype(), x.device());
     for (size_t p = 0; p < halo.sends_.size(); ++p) {
       const bool local = static_cast<int64_t>(p) == halo.group_.rank();
       const int64_t sent = local ? 0 : halo.sends_[p].numel();
@@ -227,8 +230,9 @@ struct Halo::PartBuffers {
   }
 };
 
-Tensor Halo::fetch_part(const Tensor& x, int64_t first, int64_t columns, const PartBuffers& buffers) const {
-  Tensor part = matrix_in(buffers.part, structure_.cols, columns);
+Tensor Halo::fetch_part(const Tensor& x, int64_t first, int64_t columns, const PartBuffers& buffers,
+                        const Tensor& memory) const {
+  Tensor part = matrix_in(memory, structure_.cols, columns);
   Tensor local_rows = part.rows(first_row(), first_row() + structure_.rows);
   kernels::slice_columns({.x = x, .begin = first, .y = local_rows});
   std::vector<Tensor> sends(sends_.size()), receives(sends_.size()), targets(sends_.size());
@@ -262,13 +266,13 @@ void Halo::gather_parts(const Tensor& x, const std::function<void(const Tensor&,
   if (group_.size() == 1 || parts == 1 || most_received_ * begins[1] * element < least_part_)
     return visit(gather(x), 0);
   const auto columns = [&](size_t k) { return begins[k + 1] - begins[k]; };
-  int64_t widest = 0;
-  for (size_t k = 0; k < parts; ++k) widest = std::max(widest, columns(k));
-  const std::array<PartBuffers, 2> buffers{PartBuffers(*this, x, widest), PartBuffers(*this, x, widest)};
+  std::array<int64_t, 2> widest{};
+  for (size_t k = 0; k < parts; ++k) widest[k % 2] = std::max(widest[k % 2], columns(k));
+  const PartBuffers buffers(*this, x, widest);
   const Joined joined(side_);
   const auto fetch = [&](size_t k) {
     Tensor part;
-    side_.run([&] { part = fetch_part(x, begins[k], columns(k), buffers[k % 2]); });
+    side_.run([&] { part = fetch_part(x, begins[k], columns(k), buffers, buffers.parts[k % 2]); });
     return part;
   };
   Tensor next = fetch(0);

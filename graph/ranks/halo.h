@@ -32,7 +32,8 @@ class Halo {
   Tensor gather(const Tensor& x) const;
   /// gather(x) a few columns at a time: visit(part, first) has columns [first, first + part.size(1)), from
   /// left to right. On GPUs of their own (Group::capturable) the next part arrives while the device does what
-  /// visit queues, and only the first, a small one, is waited for; its memory is that of two parts. All at
+  /// visit queues, and only the first, a small one, is waited for; its memory is that of two parts and
+  /// of what the larger sends. All at
   /// once if the first would be less than `least_part` bytes. All ranks call it together.
   void gather_parts(const Tensor& x,
                     const std::function<void(const Tensor& part, int64_t first)>& visit) const;
@@ -66,8 +67,9 @@ class Halo {
   void check_rows(const Tensor& x) const;
 
   struct PartBuffers;
-  /// Columns [first, first + columns) of gather(x), in the buffers' memory.
-  Tensor fetch_part(const Tensor& x, int64_t first, int64_t columns, const PartBuffers& buffers) const;
+  /// Columns [first, first + columns) of gather(x), in `memory`.
+  Tensor fetch_part(const Tensor& x, int64_t first, int64_t columns, const PartBuffers& buffers,
+                    const Tensor& memory) const;
 };
 
 }  // namespace adj
