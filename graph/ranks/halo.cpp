@@ -16,7 +16,6 @@ namespace adj {
 namespace {
 
 constexpr int64_t kColumnsAtOnce = int64_t{1} << 16;
-
 /// int32 lists to and from every rank, whose lengths the receivers do not know.
 std::vector<Tensor> exchange_lists(const Group& group, const std::vector<std::vector<int32_t>>& lists) {
   std::vector<Tensor> sends, receives(lists.size());
@@ -71,7 +70,12 @@ Halo::Halo(Group group, const RowCut& cut, const Csr& rows, DType wire, int64_t 
       std::atomic_ref(place[static_cast<size_t>(columns[static_cast<size_t>(k)])])
           .store(0, std::memory_order_relaxed);
   });
-  std::fill(place.begin() + begin, place.begin() + end, 0);
+  for (int64_t p = 0; p < group_.size(); ++p) {
+    const auto [first, last] = cut.rows_of(p, group_.size());
+    const auto needed = std::count(place.begin() + first, place.begin() + last, 0);
+    if (p == group_.rank() || takes_all(needed, last - first))
+      std::fill(place.begin() + first, place.begin() + last, 0);
+  }
   for (int64_t j = 0; j < rows.cols; ++j) {
     if (place[static_cast<size_t>(j)] < 0) continue;
     place[static_cast<size_t>(j)] = static_cast<int32_t>(names.size());
@@ -149,8 +153,8 @@ Tensor Halo::gather(const Tensor& x) const {
   std::vector<Tensor> sends(sends_.size()), receives(sends_.size());
   for (size_t p = 0; p < sends.size(); ++p) {
     const bool local = static_cast<int64_t>(p) == group_.rank();
-    if (local) sends[p] = x;
-    if (!local && sends_[p].numel() > 0) {
+    if (local || sends_all(p)) sends[p] = x;
+    if (!local && picks(p)) {
       sends[p] = Tensor::empty({sends_[p].numel(), x.size(1)}, x.dtype(), x.device());
       kernels::gather_rows({.x = x, .index = sends_[p], .y = sends[p]});
     }
@@ -220,10 +224,10 @@ struct Halo::PartBuffers {
     for (size_t k = 0; k < parts.size(); ++k)
       parts[k] = Tensor::empty({halo.structure_.cols * columns[k]}, x.dtype(), x.device());
     for (size_t p = 0; p < halo.sends_.size(); ++p) {
+      const int64_t sent = halo.sends_[p].numel();
       const bool local = static_cast<int64_t>(p) == halo.group_.rank();
-      const int64_t sent = local ? 0 : halo.sends_[p].numel();
       const int64_t received = local ? 0 : halo.begins_[p + 1] - halo.begins_[p];
-      sends.push_back(buffer(sent, x.dtype()));
+      sends.push_back(buffer(halo.picks(p) ? sent : 0, x.dtype()));
       rounded_sends.push_back(buffer(rounds ? sent : 0, wire));
       rounded_receives.push_back(buffer(rounds ? received : 0, wire));
     }
@@ -237,7 +241,8 @@ Tensor Halo::fetch_part(const Tensor& x, int64_t first, int64_t columns, const P
   kernels::slice_columns({.x = x, .begin = first, .y = local_rows});
   std::vector<Tensor> sends(sends_.size()), receives(sends_.size()), targets(sends_.size());
   for (size_t p = 0; p < sends.size(); ++p) {
-    if (buffers.sends[p]) {
+    if (sends_all(p)) sends[p] = local_rows;
+    if (picks(p)) {
       sends[p] = matrix_in(buffers.sends[p], sends_[p].numel(), columns);
       kernels::gather_rows({.x = local_rows, .index = sends_[p], .y = sends[p]});
     }

@@ -13,8 +13,9 @@
 namespace adj {
 
 /// What a rank needs of the others to compute its rows of a product: the rows of x that its entries name (its
-/// halo), and the lists by which they are sent. The rows of all ranks that it then has are in the order of
-/// the whole, so that every sum over a row's entries has the order, and the bits, of one rank.
+/// halo; all rows of a rank of which it needs nearly all), and the lists by which they are sent. The rows of
+/// all ranks that it then has are in the order of the whole, so that every sum over a row's entries has the
+/// order, and the bits, of one rank.
 class Halo {
  public:
   /// `rows` has this rank's rows of a structure over all columns, which are cut as `cut` says; on the group's
@@ -24,6 +25,9 @@ class Halo {
   Halo(Group group, const RowCut& cut, const Csr& rows, DType wire = DType::f32,
        int64_t least_part = kLeastPart);
   static constexpr int64_t kLeastPart = int64_t{32} << 20;  ///< bytes, whose way takes longer than messages
+  /// Whether a rank that needs so many of another's rows takes all: they are then sent from where they are,
+  /// without the copy that picks some.
+  static bool takes_all(int64_t needed, int64_t rows) { return 16 * needed >= 15 * rows; }
 
   /// The rank's rows with the columns that they name: column k is row k of gather().
   const Csr& structure() const { return structure_; }
@@ -60,6 +64,9 @@ class Halo {
   int64_t least_part_ = kLeastPart;
   SideStream side_;  // for parts on their way
 
+  /// Whether a rank needs all of this rank's rows, or some.
+  bool sends_all(size_t p) const { return sends_[p].numel() > 0 && sends_[p].numel() == structure_.rows; }
+  bool picks(size_t p) const { return sends_[p].numel() > 0 && !sends_all(p); }
   DType wire_for(const Tensor& x) const { return x.dtype() == DType::f32 ? wire_ : x.dtype(); }
   /// Exchanges blocks of x's dtype as the wire has them; that of this rank is copied.
   void exchange(std::span<Tensor> sends, std::span<Tensor> receives) const;

@@ -36,6 +36,23 @@ Csr rows_between(const HostCsr& whole, int64_t begin, int64_t end, Device device
   return {end - begin, whole.csr.cols, Tensor::from(offsets, device), Tensor::from(indices, device)};
 }
 
+/// The columns that the rank's rows name, and all of a rank of whose 16 they name 15.
+std::set<size_t> columns_of(const HostCsr& whole, const RowCut& cut, int64_t rank, int64_t ranks) {
+  std::set<size_t> named, all;
+  const auto [begin, end] = cut.rows_of(rank, ranks);
+  whole.each([&, begin = begin, end = end](size_t i, size_t j, size_t) {
+    if (static_cast<int64_t>(i) >= begin && static_cast<int64_t>(i) < end) named.insert(j);
+  });
+  for (int64_t other = 0; other < ranks; ++other) {
+    const auto [first, last] = cut.rows_of(other, ranks);
+    const auto from = named.lower_bound(uz(first)), to = named.lower_bound(uz(last));
+    if (other == rank || 16 * std::distance(from, to) >= 15 * (last - first))
+      for (int64_t j = first; j < last; ++j) all.insert(uz(j));
+    all.insert(from, to);
+  }
+  return all;
+}
+
 Tensor product(const Csr& csr, const Tensor& x) {
   Tensor y = Tensor::empty({csr.rows, x.size(1)}, x.dtype(), x.device());
   kernels::spmm({.a = {csr, {}, {}}, .x = x, .y = y});
@@ -112,13 +129,9 @@ TEST_CASE("products of cut rows have the bits of one rank, for any number of ran
             const Csr part = rows_between(whole, begin, end, device);
             const Halo halo(group, cut, part);
             const Tensor all = halo.gather(x.rows(begin, end).clone());
-            std::set<size_t> names;
-            for (int64_t i = ranks == 1 ? 0 : begin; i < (ranks == 1 ? n : end); ++i) names.insert(uz(i));
-            whole.each([&](size_t i, size_t j, size_t) {
-              if (static_cast<int64_t>(i) >= begin && static_cast<int64_t>(i) < end) names.insert(j);
-            });
             Numbers named;
-            for (const size_t j : names) named.insert(named.end(), &rows[j * 12], &rows[j * 12] + 12);
+            for (const size_t j : columns_of(whole, cut, group.rank(), ranks))
+              named.insert(named.end(), &rows[j * 12], &rows[j * 12] + 12);
             // What decides the order of sums on a GPU.
             right += kernels::spmm_item_size(halo.structure(), 1) == kernels::spmm_item_size(whole.csr, 1);
             const Tensor y = group.gather(product(halo.structure(), all));
@@ -181,12 +194,11 @@ TEST_CASE("rows of others are rounded to bfloat16 on that wire, both ways, and a
     const Numbers rows = values(x), rounded = values(x.to(DType::bf16));
     REQUIRE(rows != rounded);
     std::vector<std::set<size_t>> fetched(3);  // by rank
-    for (size_t rank = 0; rank < 3; ++rank)
-      whole.each([&](size_t i, size_t j, size_t) {
-        const auto [begin, end] = cut.rows_of(static_cast<int64_t>(rank), 3);
-        const auto row = static_cast<int64_t>(i), column = static_cast<int64_t>(j);
-        if (row >= begin && row < end && (column < begin || column >= end)) fetched[rank].insert(j);
-      });
+    for (size_t rank = 0; rank < 3; ++rank) {
+      fetched[rank] = columns_of(whole, cut, static_cast<int64_t>(rank), 3);
+      const auto [begin, end] = cut.rows_of(static_cast<int64_t>(rank), 3);
+      for (int64_t j = begin; j < end; ++j) fetched[rank].erase(uz(j));
+    }
     std::atomic<int> right = 0;
     run_ranks(3, [&](const Group& group) {
       const auto rank = uz(group.rank());
