@@ -84,6 +84,10 @@ void Group::broadcast(Tensor& x, int64_t root) const {
   transport_->exchange(description(fmt::format("broadcast from rank {}", root), x), sends, receives);
 }
 
+std::vector<Tensor> Group::share(const Tensor& x) const {
+  return transport_ ? transport_->share(description("share", x), x) : std::vector{x};
+}
+
 void Group::barrier() const {
   if (!transport_) return;
   std::vector<Tensor> none(static_cast<size_t>(size())), nothing = none;

@@ -34,6 +34,9 @@ class Transport {
   /// throw Error.
   virtual void agree(std::string_view call, std::span<const Tensor> sends,
                      std::span<const Tensor> receives) = 0;
+  /// The tensors that the ranks give, by rank: they themselves, written and readable by any stream. Throws
+  /// Error if the ranks are processes.
+  virtual std::vector<Tensor> share(std::string_view call, const Tensor& x) = 0;
   virtual bool capturable() const { return false; }  ///< whether a captured step may exchange
   /// Why a rank cannot go on; empty if none has failed. Any thread may ask.
   virtual std::string failure() const = 0;
@@ -69,6 +72,10 @@ class Group {
   std::vector<std::string> gather(std::string_view text) const;
   /// Overwrites x by that of rank `root`, of the same shape.
   void broadcast(Tensor& x, int64_t root) const;
+  /// The tensors of all ranks, in their order, of one dtype and width: no copies, so that ranks which are
+  /// threads of one process see each other's memory. What their current streams have queued for them is done.
+  /// Throws Error if the ranks are processes.
+  std::vector<Tensor> share(const Tensor& x) const;
   /// Returns when all ranks have called it.
   void barrier() const;
 

@@ -100,6 +100,7 @@ class ThreadTransport : public Transport {
 
   void exchange(std::string_view call, std::span<const Tensor> sends, std::span<Tensor> receives) override {
     meet({call, sends, receives}, [&] {
+      check_blocks();
       for (size_t p = 0; p < receives.size(); ++p)
         if (receives[p]) receives[p].copy_(meeting_.offers()[p].sends[static_cast<size_t>(rank_)]);
       finish_work(receives);
@@ -107,11 +108,19 @@ class ThreadTransport : public Transport {
   }
   void agree(std::string_view call, std::span<const Tensor> sends,
              std::span<const Tensor> receives) override {
-    meet({call, sends, receives}, [] {});
+    meet({call, sends, receives}, [&] { check_blocks(); });
+  }
+  std::vector<Tensor> share(std::string_view call, const Tensor& x) override {
+    std::vector<Tensor> all;
+    Stream::current(x.device()).synchronize();  // streams of other devices are not ordered behind it
+    meet({call, {&x, 1}, {}}, [&] {
+      for (const Offer& offer : meeting_.offers()) all.push_back(offer.sends.front());
+    });
+    return all;
   }
 
  private:
-  /// `move` runs while all ranks' blocks may be read, if they fit.
+  /// `move` runs while all ranks' blocks may be read, if they make the same call.
   template <class Move>
   void meet(const Offer& offer, Move&& move) {
     finish_work(offer.sends);
@@ -120,7 +129,7 @@ class ThreadTransport : public Transport {
     meeting_.wait();
     std::exception_ptr failure;  // which leaves only when nobody reads this rank's blocks any longer
     try {
-      check_offers();
+      check_calls();
       move();
     } catch (...) {
       failure = std::current_exception();
@@ -134,10 +143,13 @@ class ThreadTransport : public Transport {
       if (x && Stream::current(x.device()).id() != 0) Stream::current(x.device()).synchronize();
   }
   /// Each rank looks at all blocks, so that all fail alike.
-  void check_offers() const {
+  void check_calls() const {
     const std::vector<Offer>& offers = meeting_.offers();
     for (size_t p = 0; p < offers.size(); ++p)
       if (offers[p].call != offers[0].call) detail::fail_calls(p, offers[p].call, offers[0].call);
+  }
+  void check_blocks() const {
+    const std::vector<Offer>& offers = meeting_.offers();
     for (size_t p = 0; p < offers.size(); ++p)
       for (size_t q = 0; q < offers.size(); ++q) check_block(offers[p].sends[q], p, offers[q].receives[p], q);
   }

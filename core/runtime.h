@@ -33,6 +33,8 @@ class DeviceRuntime {
   virtual void copy_within(void* target, const void* source, size_t bytes) = 0;
   /// From the memory of another GPU, after what its current stream has queued; later work there waits.
   virtual void copy_from_peer(void* target, Device peer, const void* source, size_t bytes) = 0;
+  /// Lets kernels read the memory of another GPU in place, as their own; false if they cannot.
+  virtual bool open_peer(Device peer) = 0;
   /// Sets each byte to the low 8 bits of `byte`.
   virtual void fill_bytes(void* pointer, int byte, size_t bytes) = 0;
   /// Waits for all streams.

@@ -1,6 +1,8 @@
 #include <adjoint/core/text.h>
 #include <adjoint/training/feature_place.h>
 
+#include <numeric>
+
 namespace adj::training {
 
 namespace {
@@ -32,10 +34,9 @@ CachedRows cached_rows_of(const Dataset& data, const BatchOptions& s) {
 void BatchOptions::check_features(const std::string& device, const std::string& model) const {
   (void)rows_cached(cached_rows, 0);
   const bool cached = cached_rows != "0";
-  if (features == FeaturePlace::device) {
-    if (cached) usage_fail("--cached-rows: requires --features host or file");
-    return;
-  }
+  if (cached && (features == FeaturePlace::device || features == FeaturePlace::split))
+    usage_fail("--cached-rows: requires --features host or file");
+  if (features == FeaturePlace::device) return;
   if (cached && features == FeaturePlace::host && Device::parse(device).is_cpu())
     usage_fail("--cached-rows: requires a GPU with --features host, as the CPU reads its own memory");
   if (evaluation == EvaluationMethod::graph && !model.empty())
@@ -54,12 +55,24 @@ LoadOptions load_options(const BatchOptions& s) {
 }
 
 Dataset placed_on(Device device, const Dataset& data, const BatchOptions& s) {
-  if (s.features != FeaturePlace::host) return data.to(device);
+  if (s.features != FeaturePlace::host && s.features != FeaturePlace::split) return data.to(device);
   Dataset placed = data;
   placed.x = {};
   placed = placed.to(device);
   placed.x = data.x;
   return placed;
+}
+
+Features rank_rows(const Dataset& data, const ExecutionOptions& compute) {
+  if (data.x.is_sparse())
+    usage_fail(
+        "--features split: expected dense or quantised features, those of {} are sparse (--features host)",
+        printable(data.name));
+  const int64_t ranks = std::ssize(compute.rank_devices()), nodes = data.num_nodes();
+  const int64_t begin = compute.rank * nodes / ranks, end = (compute.rank + 1) * nodes / ranks;
+  std::vector<int32_t> rows(static_cast<size_t>(end - begin));
+  std::iota(rows.begin(), rows.end(), static_cast<int32_t>(begin));
+  return data.x.rows(Tensor::from(rows)).to(compute.dtype()).to(data.device());
 }
 
 std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const BatchOptions& s, DType dtype) {

@@ -14,6 +14,9 @@ namespace adj::training {
 LoadOptions load_options(const BatchOptions& options);
 /// The dataset on the device, without features located elsewhere.
 Dataset placed_on(Device device, const Dataset& data, const BatchOptions& options);
+/// For --features split: the rows [⌊rank N / ranks⌋, ⌊(rank + 1) N / ranks⌋) of `rank` out of the features,
+/// which are on the CPU, on the dataset's device. Throws UsageError for sparse features.
+Features rank_rows(const Dataset& data, const ExecutionOptions& compute);
 /// Feature store for batches on the dataset's device, in this dtype (files keep theirs). Caches the rows of
 /// the nodes with the most out-edges on the device. Throws UsageError if there are no features, or fewer rows
 /// than should be cached.

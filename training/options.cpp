@@ -116,6 +116,10 @@ int64_t ExecutionOptions::host_devices() const {
 
 void ExecutionOptions::check_ranks(const Options& all) const {
   const int64_t processes = launch().ranks;
+  if (all.batches.features == FeaturePlace::split && (processes > 1 || devices.empty()))
+    usage_fail(
+        "--features split: requires --devices in one process, as cuda:0,cuda:1, over whose memories the rows "
+        "are split; expected device, host or file");
   const auto refuse = [processes](bool conflict, std::string_view option, std::string_view reason) {
     if (conflict && processes > 1)
       usage_fail("{} processes: conflict with {}, {}", processes, option, reason);
@@ -136,7 +140,9 @@ void ExecutionOptions::check_ranks(const Options& all) const {
   const std::shared_ptr<LoaderChoice> loader = all.batches.chosen();
   refuse(loader && wire != models::Precision::float32, "--wire", "as mini-batches fetch no rows of others");
   refuse(all.data.inductive, "--inductive", "whose edges are new in every epoch");
-  refuse(!loader && all.batches.features == FeaturePlace::host, "--features host",
+  const FeaturePlace features = all.batches.features;
+  refuse(!loader && (features == FeaturePlace::host || features == FeaturePlace::split),
+         fmt::format("--features {}", name_of(features)),
          "expected device or file, from which each rank reads its rows");
   refuse(all.model.node_features == models::NodeFeatures::learned, "--node-features learned",
          "which are parameters of all nodes");
@@ -240,10 +246,16 @@ Option escape_formulas_option(bool& value) {
           false};
 }
 
-OptionList BatchOptions::features_list() {
-  return {{"features", &features, "PLACE",
-           "location of the features of all nodes: device, host (pinned memory; a GPU gathers the rows of a "
-           "batch) or file (not loaded; the rows of a batch are read from --data)",
+OptionList BatchOptions::features_list(bool over_devices) {
+  std::vector<FeaturePlace> places = values_of<FeaturePlace>();
+  if (!over_devices) std::erase(places, FeaturePlace::split);
+  return {{"features", Choice(&features, places), "PLACE",
+           fmt::format("location of the features of all nodes: device, host (pinned memory; a GPU gathers "
+                       "the rows of a batch){} file (not loaded; the rows of a batch are read from --data){}",
+                       over_devices ? "," : " or",
+                       over_devices ? " or split (with --devices, each keeps a share of the rows, and reads "
+                                      "the others' rows in place)"
+                                    : ""),
            false},
           {"cached-rows", &cached_rows, "N",
            "rows of host or file features cached on the device, for the nodes with the most edges: a number, "
@@ -251,7 +263,7 @@ OptionList BatchOptions::features_list() {
            false}};
 }
 
-OptionList BatchOptions::layers_list(const std::string& things) {
+OptionList BatchOptions::layers_list(const std::string& things, bool over_devices) {
   OptionList list{
       {"evaluation", &evaluation, "METHOD",
        "layers (layer by layer over all nodes, in batches with all neighbours), graph (full batch) or auto "
@@ -260,7 +272,7 @@ OptionList BatchOptions::layers_list(const std::string& things) {
        fmt::format("nodes per batch of layer-wise evaluation; with --loader neighbor training {} per step",
                    things),
        true, IntegerRange{1, kMostCounted}}};
-  list += features_list();
+  list += features_list(over_devices);
   return list;
 }
 
@@ -372,7 +384,7 @@ std::vector<Options::Group> Options::groups() {
         {"loader", &batches.loader, "NAME",
          fmt::format("mini-batch loader: {}; none: full batch", fmt::join(batches.loader_names(), ", "))});
     mini_batches.push_back(workers_option(batches.workers));
-    if (batches.by_layers) mini_batches += batches.layers_list(things);
+    if (batches.by_layers) mini_batches += batches.layers_list(things, compute.over_devices);
     for (const auto& loader : batches.loaders) mini_batches += loader->options();
   }
   OptionList outputs;

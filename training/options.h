@@ -43,8 +43,8 @@ enum class EvaluationMethod : uint8_t { automatic, layers, graph };
 constexpr auto names_of(EvaluationMethod) { return std::array{"auto", "layers", "graph"}; }
 
 /// Location of the features of all nodes.
-enum class FeaturePlace : uint8_t { device, host, file };
-constexpr auto names_of(FeaturePlace) { return std::array{"device", "host", "file"}; }
+enum class FeaturePlace : uint8_t { device, host, file, split };
+constexpr auto names_of(FeaturePlace) { return std::array{"device", "host", "file", "split"}; }
 
 /// Use of edges/weight or edges/attr: where the model can, else say that it does not; as if there were none;
 /// or stop where the model cannot. `attribute`, for weights: as a further edge attribute.
@@ -72,6 +72,7 @@ struct ExecutionOptions {
   bool over_devices = false;   ///< whether the program offers `devices`
   std::string devices;  ///< of the ranks of a full-batch training: "all", "cuda:0,cuda:1"; empty: one rank
   int64_t ranks = 0;    ///< of `devices`; 0: one for each
+  int64_t rank = 0;     ///< of this thread among them; no option
   models::Precision wire = models::Precision::float32;       ///< of float32 rows of other ranks' nodes
   models::Precision precision = models::Precision::float32;  ///< of storage and matrix products
   SparseKernels kernels = SparseKernels::automatic;          ///< of sparse products and attention
@@ -166,9 +167,10 @@ struct BatchOptions {
   std::shared_ptr<LoaderChoice> chosen() const;
   /// Throws UsageError unless `workers` is "auto" or 0 to kMaxThreads.
   int num_workers(const std::string& device) const;
-  OptionList features_list();  ///< --features and --cached-rows, bound to this object
+  /// --features and --cached-rows, bound to this object; `over_devices`: --features split too.
+  OptionList features_list(bool over_devices = false);
   /// Options of layer-wise evaluation and the location of features.
-  OptionList layers_list(const std::string& things);
+  OptionList layers_list(const std::string& things, bool over_devices);
   /// Throws UsageError if the location of features conflicts with the evaluation or the device. `model`: for
   /// which the evaluation was chosen, if the user did not.
   void check_features(const std::string& device, const std::string& model = "") const;

@@ -161,10 +161,13 @@ void on_ranks(const Settings& settings, const std::function<LearningTask(const S
     if (group.rank() > 0) mute.emplace();
     compute_context() = context;
     if (whole) return train_rank(group, settings, *whole, &*cut, train);
-    const Settings chosen = on_device(settings, group.device().str());
+    Settings chosen = on_device(settings, group.device().str());
+    chosen.compute.rank = group.rank();
     std::unique_lock lock(one_reader);
-    const LearningTask task = make(chosen);
+    LearningTask task = make(chosen);
     lock.unlock();
+    if (chosen.batches.features == FeaturePlace::split)
+      task.store = make_split_store(std::exchange(task.features, {}), group);
     train_rank(group, chosen, task, nullptr, train);
   });
 }

@@ -28,7 +28,7 @@ void check_loaders(Settings& o) {
     if (loader->name() != b.loader) refuse(loader->options(), loader->name());
   if (b.loader != "none") return;
   OptionList of_any{workers_option(b.workers)};
-  if (b.by_layers) of_any += b.layers_list(o.things);
+  if (b.by_layers) of_any += b.layers_list(o.things, o.compute.over_devices);
   refuse(of_any, fmt::format("{}", fmt::join(b.loader_names(), " or ")));
 }
 

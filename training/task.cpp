@@ -194,8 +194,11 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
   const Tensor drawn_by = loader && loader->draws_by_weight() ? data.graph.edge_weight() : Tensor();
   data.graph = preprocessing.edges.apply(data.graph);
   if (drawn_by) data.graph = data.graph.with_edge_weight(drawn_by);
-  if (loader) store = feature_store(data, options.batches, options.compute.dtype());
-  if (options.batches.features == FeaturePlace::device) features = data.x.to(options.compute.dtype());
+  const FeaturePlace place = options.batches.features;
+  if (loader && place != FeaturePlace::split)
+    store = feature_store(data, options.batches, options.compute.dtype());
+  if (place == FeaturePlace::device) features = data.x.to(options.compute.dtype());
+  if (place == FeaturePlace::split) features = rank_rows(data, options.compute);
   data.x = {};  // a copy exists where needed
   if (cuts) cuts->expect(data.graph);
   if (options.data.inductive) edges = make_edge_list(options, *this);

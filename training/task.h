@@ -24,7 +24,8 @@ struct LearningTask {
                const Graph& whole = {});
 
   Dataset data;                               ///< on the device, without its features
-  Features features;                          ///< on the device; absent if --features places them elsewhere
+  Features features;                          ///< on the device; absent if --features places them elsewhere;
+                                              ///< split: rank_rows(), until the ranks make the store
   std::shared_ptr<const FeatureStore> store;  ///< for batches; null without a loader
   models::Preprocessing preprocessing;        ///< as applied to the features
   ClassWeights class_weights;                 ///< of --class-weights; fitted to each run's split

@@ -47,6 +47,7 @@ class CpuRuntime final : public DeviceRuntime {
   void copy_from_peer(void*, Device peer, const void*, size_t) override {
     fail("copy from a peer: {} is none of the CPU", peer.str());
   }
+  bool open_peer(Device) override { return false; }
   void fill_bytes(void* pointer, int byte, size_t bytes) override {
     if (bytes > 0) std::memset(pointer, byte, bytes);
   }

@@ -78,6 +78,7 @@ class NcclTransport : public Transport {
              std::span<const Tensor> receives) override {
     host_->agree(call, sends, receives);
   }
+  std::vector<Tensor> share(std::string_view call, const Tensor& x) override { return host_->share(call, x); }
 
   void exchange(std::string_view call, std::span<const Tensor> sends, std::span<Tensor> receives) override {
     const auto on_host = [](std::span<const Tensor> blocks) {

@@ -112,10 +112,28 @@ class CudaRuntime final : public DeviceRuntime {
     runtime(peer).order(handle(stream), handle(other));
     {
       const cuda::DeviceScope device_scope(index_);
-      open_peer(peer.index);
+      (void)open_peer(peer);  // without it copies go through the host
       ADJ_CUDA_CHECK(cudaMemcpyPeerAsync(target, index_, source, peer.index, bytes, stream));
     }
     order(handle(other), handle(stream));
+  }
+
+  bool open_peer(Device peer) override {
+    if (peer.is_cpu()) return false;
+    Peer& other = peers_[static_cast<size_t>(peer.index)];
+    std::call_once(other.asked, [&] {
+      const cuda::DeviceScope device_scope(index_);
+      const cuda::RelaxedCapture relaxed;
+      int possible = 0;
+      ADJ_CUDA_CHECK(cudaDeviceCanAccessPeer(&possible, index_, peer.index));
+      if (possible == 0) return;
+      const cudaError_t status = cudaDeviceEnablePeerAccess(peer.index, 0);
+      if (status != cudaErrorPeerAccessAlreadyEnabled)
+        cuda::check(status, "cudaDeviceEnablePeerAccess", __FILE__, __LINE__);
+      (void)cudaGetLastError();  // clears it for the next call
+      other.readable = true;
+    });
+    return other.readable;
   }
 
   void fill_bytes(void* pointer, int byte, size_t bytes) override {
@@ -203,20 +221,6 @@ class CudaRuntime final : public DeviceRuntime {
     return memory;
   }
 
-  /// Lets this device, the current one, read the peer's memory. Without it copies go through the host.
-  void open_peer(int peer) {
-    std::call_once(peers_[static_cast<size_t>(peer)], [&] {
-      const cuda::RelaxedCapture relaxed;
-      int possible = 0;
-      ADJ_CUDA_CHECK(cudaDeviceCanAccessPeer(&possible, index_, peer));
-      if (possible == 0) return;
-      const cudaError_t status = cudaDeviceEnablePeerAccess(peer, 0);
-      if (status != cudaErrorPeerAccessAlreadyEnabled)
-        cuda::check(status, "cudaDeviceEnablePeerAccess", __FILE__, __LINE__);
-      (void)cudaGetLastError();  // clears it for the next call
-    });
-  }
-
   // Called from destructors, at process exit or after a kernel fault too: errors cannot be handled here, and
   // a broken device is reported by the next call.
   void release_by(cudaError_t (*call)(void*), void* pointer) {
@@ -269,7 +273,11 @@ class CudaRuntime final : public DeviceRuntime {
 
   int index_;
   std::array<Staging, detail::kMaxStreams> staging_;
-  std::array<std::once_flag, detail::kMaxDevices> peers_;  // whose memory this device may read
+  struct Peer {
+    std::once_flag asked;
+    bool readable = false;  // by this device
+  };
+  std::array<Peer, detail::kMaxDevices> peers_;
   std::mutex events_mutex_;
   std::vector<cudaEvent_t> events_;  // free events
 };

@@ -1,4 +1,6 @@
+#include <adjoint/core/group.h>
 #include <adjoint/core/pinned.h>
+#include <adjoint/core/runtime.h>
 #include <adjoint/data/loader/feature_store.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/index/gather.h>
@@ -72,12 +74,23 @@ Tensor places_of(const Tensor& kept, int64_t rows) {
   return places;
 }
 
-class CachedStore : public FeatureStore {
+/// The matrix of rows: numbers, or packed bytes.
+const Tensor& matrix_of(const Features& x) { return x.is_quantized() ? x.quantized().bytes : x.dense(); }
+
+/// Features of the kind of x with another matrix.
+Features with_matrix(const Features& x, const Tensor& matrix) {
+  if (!x.is_quantized()) return Features(matrix);
+  PackedRows packed = x.quantized();
+  packed.bytes = matrix;
+  return Features(packed);
+}
+
+class StoreOfDevice : public FeatureStore {
  public:
-  explicit CachedStore(Device device) : device_(device) {}
+  explicit StoreOfDevice(Device device) : device_(device) {}
   bool is_sparse() const override { return false; }
   Features gather(const Tensor& nodes, Device device) const override {
-    ADJ_CHECK(device == device_, "feature store: rows cached for {} are requested on {}", device_.str(),
+    ADJ_CHECK(device == device_, "feature store: rows for {} are requested on {}", device_.str(),
               device.str());
     ADJ_CHECK(nodes && nodes.dims() == 1 && nodes.dtype() == DType::i32,
               "feature store: nodes are {}, expected int32 [K]", nodes.str());
@@ -92,13 +105,21 @@ class CachedStore : public FeatureStore {
 
  protected:
   virtual Features gathered(const Tensor& nodes) const = 0;
+
+  Device device_;
+};
+
+class CachedStore : public StoreOfDevice {
+ public:
+  using StoreOfDevice::StoreOfDevice;
+
+ protected:
   Tensor joined(kernels::RowsInPlace others, const Tensor& places) const {
     Tensor x = Tensor::empty({places.numel(), hot_.size(1)}, hot_.dtype(), device_);
     kernels::gather_cached({.hot = hot_, .cold = others, .at = places, .y = x});
     return x;
   }
 
-  Device device_;
   Tensor hot_;     // [C, F] on the device
   Tensor places_;  // int32 [N], on the device that looks them up
 };
@@ -117,18 +138,10 @@ class PinnedStore : public CachedStore {
   Device reads_nodes_on() const override { return device_; }
 
  private:
-  /// The matrix of rows: numbers, or packed bytes.
-  static const Tensor& matrix_of(const Features& x) {
-    return x.is_quantized() ? x.quantized().bytes : x.dense();
-  }
   Features gathered(const Tensor& nodes) const override {
     Tensor places = Tensor::empty({nodes.numel()}, DType::i32, device_);
     kernels::permute({.x = places_, .order = nodes.to(device_), .y = places});
-    const Tensor rows = joined({all_.data(), all_.rows(), /*on_host=*/true}, places);
-    if (!kept_.is_quantized()) return Features(rows);
-    PackedRows packed = kept_.quantized();
-    packed.bytes = rows;
-    return Features(packed);
+    return with_matrix(kept_, joined({all_.data(), all_.rows(), /*on_host=*/true}, places));
   }
 
   Features kept_;
@@ -168,6 +181,41 @@ class FileStore : public CachedStore {
   FileRows file_;
 };
 
+class SplitStore : public StoreOfDevice {
+ public:
+  SplitStore(const Features& rows, const Group& group)
+      : StoreOfDevice(group.device()), local_(rows.to(device_)), parts_(group.share(matrix_of(local_))) {
+    for (const Tensor& part : parts_) {
+      ADJ_CHECK(part.device() == device_ || runtime(device_).open_peer(part.device()),
+                "split features: {} cannot read the memory of {} in place, expected GPUs with peer access "
+                "(NVLink, for one), or features in the host's memory (--features host)",
+                device_.str(), part.device().str());
+      rows_ += part.size(0);
+    }
+  }
+  /// The ranks' memory may be written again when nobody has a store: then all have read it.
+  ~SplitStore() override {
+    try {
+      synchronize(device_);
+    } catch (const std::exception&) {  // a broken device reads no more, and the next call says so
+    }
+  }
+  int64_t rows() const override { return rows_; }
+  int64_t cols() const override { return local_.cols(); }
+  Device reads_nodes_on() const override { return device_; }
+
+ private:
+  Features gathered(const Tensor& nodes) const override {
+    Tensor rows = Tensor::empty({nodes.numel(), parts_[0].size(1)}, parts_[0].dtype(), device_);
+    kernels::gather_parts({.parts = parts_, .index = nodes.to(device_), .y = rows});
+    return with_matrix(local_, rows);
+  }
+
+  Features local_;
+  std::vector<Tensor> parts_;  // by rank
+  int64_t rows_ = 0;
+};
+
 }  // namespace
 
 std::shared_ptr<const FeatureStore> make_pinned_store(const Features& x, Device device,
@@ -182,6 +230,12 @@ std::shared_ptr<const FeatureStore> make_pinned_store(const Tensor& x, Device de
 
 std::shared_ptr<const FeatureStore> make_file_store(FileRows x, Device device, const CachedRows& cached) {
   return std::make_shared<FileStore>(std::move(x), device, cached);
+}
+
+std::shared_ptr<const FeatureStore> make_split_store(const Features& rows, const Group& group) {
+  ADJ_CHECK(rows && !rows.is_sparse(), "split features: they are {}, expected dense or quantised ones",
+            rows ? "sparse" : "absent");
+  return std::make_shared<SplitStore>(rows, group);
 }
 
 }  // namespace adj

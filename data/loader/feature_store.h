@@ -9,6 +9,8 @@
 
 namespace adj {
 
+class Group;
+
 /// Source of the features of a batch's nodes. The result depends only on the nodes.
 class FeatureStore {
  public:
@@ -61,5 +63,12 @@ std::shared_ptr<const FeatureStore> make_pinned_store(const Tensor& x, Device de
 /// Features that stay in their HDF5 file, for features larger than host memory; the rows of a batch are read.
 /// The host waits for the nodes. Throws DataError if the file cannot be read.
 std::shared_ptr<const FeatureStore> make_file_store(FileRows x, Device device, const CachedRows& cached = {});
+
+/// Features for more than one GPU's memory: each rank of `group` keeps its own rows on its device, where
+/// kernels of all others read them in place; those of rank p follow those of rank p - 1. `rows`: this rank's,
+/// dense or quantised, in all ranks alike; there may be none. All ranks, threads of one process, make theirs
+/// together; the rows live as long as any of these stores. Gathers for the rank's device only. Throws Error
+/// if a device cannot read another's memory, or for other features.
+std::shared_ptr<const FeatureStore> make_split_store(const Features& rows, const Group& group);
 
 }  // namespace adj

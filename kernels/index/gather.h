@@ -39,6 +39,29 @@ struct GatherRowsArgs {
 };
 ADJ_KERNEL(gather_rows, GatherRowsArgs)  ///< Rows by index.
 
+/// y[K,F] = row index[k] of the `parts` [Np,F] under each other, as gather_rows() of one matrix. On a GPU
+/// they may lie on several, whose memory that of `y` can read in place (DeviceRuntime::open_peer).
+struct GatherPartsArgs {
+  static constexpr size_t kMost = 64;  ///< parts
+  std::span<const Tensor> parts;
+  const Tensor& index;
+  Tensor& y;
+
+  void check(std::string_view op) const {
+    ADJ_CHECK(!parts.empty() && parts.size() <= kMost, "{}: {} parts, expected 1 to {}", op, parts.size(),
+              kMost);
+    ADJ_CHECK(y && y.dims() == 2, "{}: y is {}, expected a matrix", op, y.str());
+    for (const Tensor& part : parts)
+      ADJ_CHECK(part && part.dims() == 2 && part.size(1) == y.size(1) && part.dtype() == y.dtype() &&
+                    part.is_cuda() == y.is_cuda(),
+                "{}: a part is {}, expected [*, {}] {} on {}", op, part.str(), y.size(1), name_of(y.dtype()),
+                y.is_cuda() ? "a GPU" : "cpu");
+    check_index(op, "index", index, y.device());
+    check_tensor(op, "y", y, {index.numel(), y.size(1)}, y.dtype(), y.device());
+  }
+};
+ADJ_KERNEL(gather_parts, GatherPartsArgs)  ///< Rows by index out of matrices under each other.
+
 /// y[N, F0+F1+…] = the parts [N, Fk] concatenated by columns; one dtype, not bits.
 struct ConcatColumnsArgs {
   std::span<const Tensor> parts;

@@ -179,6 +179,56 @@ class Devices(unittest.TestCase):
                     self.assertGreater(np.abs(change).max(), 1e-5)
                     np.testing.assert_allclose(two[name] - begin[name], change, atol=0.03 * np.abs(change).max())
 
+    def test_ranks_read_the_rows_of_features_that_others_keep(self):
+        neighbor = "--loader neighbor --batch-size 50 --fanouts 4,3 --dropout 0.3"
+        for program, options, devices in (
+                ("train_sage", f"{neighbor} --workers 0", "cpu,cpu"), ("train_sage", f"{neighbor} --workers 2", "cpu,cpu"),
+                ("train_sage", f"{neighbor} --workers 2 --features-scaling real", "cpu,cpu,cpu"), ("train_sage", neighbor, "cpu"),
+                ("train_sage", f"{neighbor} --features-bits 5", "cpu,cpu"), ("train_gat", f"{neighbor} --hidden 4 --heads 2", "cpu,cpu"),
+                ("train_sage", f"{neighbor} --precision bfloat16 --workers 2", "cpu,cpu"),
+                ("train_sage", "--loader cluster --parts 30 --parts-per-batch 7", "cpu,cpu"),
+                ("train_gin", "--loader saint --budget 40 --saint node", "cpu,cpu")):
+            found = []
+            for place in ("device", "split"):
+                run(f"{program} {plain} {options} --devices {devices} --features {place} --epochs 4 --patience 0 --quiet "
+                    f"--metrics {place}.csv --checkpoint {place}.h5 --predict {place}-p.h5")
+                losses = [{name: value for name, value in row.items() if "loss" in name or "acc" in name} for row in rows(f"{place}.csv")]
+                found.append((losses, pathlib.Path(f"{place}.h5").read_bytes(), predictions(f"{place}-p.h5")))
+            with self.subTest(program=program, options=options, devices=devices):
+                self.assertEqual(len(found[0][0]), 4)
+                self.assertTrue(found[0][0][0])
+                self.assertEqual(found[1][0], found[0][0])
+                self.assertTrue(found[1][1] == found[0][1], "the checkpoints differ")
+                expect_equal(found[1][2], found[0][2])
+        # With more ranks than nodes some keep none.
+        nodes = 5
+        few = write_graph("five.h5", {"edges/src": np.arange(5), "edges/dst": (np.arange(5) + 1) % 5, "nodes/y": np.int32([0, 1, 0, 1, 0]),
+                                      "nodes/x": rng.normal(size=(nodes, 3)).astype(np.float32), "splits/train": np.arange(3),
+                                      "splits/val": np.int64([3]), "splits/test": np.int64([4])},
+                          task="node_class", num_nodes=nodes, num_classes=2, undirected=0)
+        line = f"train_sage {few} --loader neighbor --devices cpu --ranks 8 --epochs 3 --quiet --predict"
+        run(f"{line} device.h5")
+        run(f"{line} split.h5 --features split")
+        expect_equal(predictions("split.h5"), predictions("device.h5"))
+
+    def test_features_are_split_over_the_devices_of_ranks_only(self):
+        sparse = dataset("sparse-split.h5")
+        with h5py.File(sparse, "a") as f:
+            del f["nodes/x"]
+            f["nodes/x_indptr"], f["nodes/x_indices"] = np.arange(NODES + 1), np.arange(NODES, dtype=np.int32) % 12
+            f["nodes/x_data"] = np.ones(NODES, np.float32)
+            f["nodes"].attrs["x_cols"] = 12
+        split = "--features split --loader neighbor"
+        for line, says in ((f"train_sage {plain} {split}", "--features split: requires --devices in one process, as cuda:0,cuda:1"),
+                           (f"train_sage {plain} --features split --devices cpu,cpu", "conflicts with --features split, expected device or file"),
+                           (f"train_sage {plain} {split} --devices cpu,cpu --cached-rows 5", "--cached-rows: requires --features host or file"),
+                           (f"train_sage {plain} {split} --devices cpu,cpu --evaluation graph", "--evaluation graph: conflicts with --features split"),
+                           (f"train_gcn {plain} {split} --devices cpu,cpu", "--features split: gcn is evaluated over the whole graph"),
+                           (f"train_sage {sparse} {split} --devices cpu,cpu", "expected dense or quantised features, those of"),
+                           (f"train_link {plain} {split}", "--features: expected device or host or file, got 'split'"),
+                           (f"predict {plain} --checkpoint c.h5 --out p.h5 --features split", "--features: expected device or host or file, got 'split'")):
+            refused(f"{line} --quiet", says=says, status=2)
+
     def test_more_ranks_than_rows(self):
         few = dataset("few.h5", **{"nodes/x": rng.normal(size=(NODES, 3)).astype(np.float32)})
         line = f"train_gcn {few} {STEPS} --norm batch"
@@ -294,7 +344,8 @@ class Processes(unittest.TestCase):
                 ("plain.h5", "missing.h5", "rank 1 of 2: missing.h5: No such file"),
                 ("missing.h5", "missing.h5", "rank 0 of 2: missing.h5: No such file"),
                 ("plain.h5 --ranks 2", "plain.h5 --ranks 2", "2 processes: conflict with --ranks"),
-                ("plain.h5 --inductive", "plain.h5 --inductive", "2 processes: conflict with --inductive")):
+                ("plain.h5 --inductive", "plain.h5 --inductive", "2 processes: conflict with --inductive"),
+                ("plain.h5 --features split", "plain.h5 --features split", "--features split: requires --devices in one process")):
             with self.subTest(first=first, second=second):
                 _, errors = launch((1, f"train_gcn {first}"), (1, f"train_gcn {second}"), status=1)
                 self.assertEqual(len(errors), 1, errors)

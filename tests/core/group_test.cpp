@@ -109,6 +109,37 @@ TEST_CASE("gather has all rows in the order of ranks, broadcast those of one ran
   }
 }
 
+TEST_CASE("ranks of one process see the tensors of all, not copies of them") {
+  for (const Room& room : rooms({1, 2, 5})) {
+    const int64_t ranks = room.ranks();
+    std::vector<const void*> addresses(uz(ranks));
+    std::atomic<int64_t> right = 0;
+    room.run([&](const Group& group) {
+      const int64_t rank = group.rank();
+      const Tensor x = Tensor::full({rank + 1, 3}, static_cast<double>(rank), DType::f32, group.device());
+      addresses[uz(rank)] = x.raw_data();
+      if (room.local != ranks) {
+        try {
+          (void)group.share(x);
+        } catch (const Error& error) {
+          right += std::string_view(error.what()).find("these ranks are processes") != std::string_view::npos;
+        }
+        return group.barrier();
+      }
+      const std::vector<Tensor> all = group.share(x);
+      for (int64_t p = 0; p < ranks; ++p) {
+        const Tensor& shared = all[uz(p)];
+        right += std::ssize(all) == ranks && shared.raw_data() == addresses[uz(p)] &&
+                 values(shared) == Numbers(uz(3 * (p + 1)), static_cast<double>(p));
+      }
+      group.barrier();
+    });
+    CHECK(right == (room.local == ranks ? ranks * ranks : 1));
+  }
+  const Tensor x = Tensor::zeros({2, 3});
+  CHECK(Group().share(x).front().raw_data() == x.raw_data());
+}
+
 TEST_CASE("ranks draw the numbers of one, and the program goes on after them") {
   const auto draw = [] { return random_uniform({5}, 0, 1, default_generator()).to_vector<float>(); };
   manual_seed(7);
@@ -184,6 +215,12 @@ TEST_CASE("calls that differ are refused on all ranks, which go on") {
                 Tensor x = Tensor::zeros({2, group.rank() == 1 ? 4 : 3}, DType::f32, group.device());
                 group.rank() == 1 ? group.broadcast(x, 0) : (void)group.gather(x);
               });
+      refused(
+          room.local == 1 ? "these ranks are processes" : "rank 1 calls share of bfloat16 [*, 3], and rank 0",
+          [&] {
+            (void)group.share(
+                Tensor::zeros({2, 3}, group.rank() == 1 ? DType::bf16 : DType::f32, group.device()));
+          });
       refused("to rank 0, which expected [3, 3] float32 on", [&] {
         std::vector<Tensor> sends(uz(group.size()), Tensor::zeros({2, 3}, DType::f32, group.device()));
         std::vector<Tensor> receives = sends;
@@ -197,7 +234,7 @@ TEST_CASE("calls that differ are refused on all ranks, which go on") {
       });
       right += group.gather(fmt::format("{}", group.rank())).back() == fmt::format("{}", room.ranks() - 1);
     });
-    CHECK(right == 4 * room.local);
+    CHECK(right == 5 * room.local);
   }
 }
 

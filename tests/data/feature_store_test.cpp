@@ -1,5 +1,11 @@
 #include "../reference/plain.h"
 #include "h5_file.h"
+#include <adjoint/core/group.h>
+#include <adjoint/core/stream.h>
+#include <adjoint/data/feature_quantization.h>
+
+#include <atomic>
+#include <thread>
 
 using namespace adj;
 using namespace adj::test;
@@ -39,6 +45,117 @@ TEST_CASE_FIXTURE(InFolder, "a row has the same bits from every store, cached or
       }
     }
   }
+}
+
+namespace {
+
+/// Ranks on one device, and on two GPUs where there are two.
+std::vector<std::vector<Device>> rank_devices() {
+  std::vector<std::vector<Device>> all;
+  for (Device device : devices())
+    for (size_t ranks : {1, 2, 3, 8}) all.emplace_back(ranks, device);
+  if (cuda_device_count() < 2) {
+    MESSAGE("skipped: two GPUs");
+  } else {
+    all.push_back({Device::cuda(1), Device::cuda(0)});
+    all.push_back({Device::cuda(0), Device::cuda(0), Device::cuda(1)});
+  }
+  return all;
+}
+
+Features rows_of_rank(const Features& x, const Group& group) {
+  const int64_t begin = group.rank() * x.rows() / group.size(),
+                end = (group.rank() + 1) * x.rows() / group.size();
+  std::vector<int32_t> rows;
+  for (int64_t row = begin; row < end; ++row) rows.push_back(static_cast<int32_t>(row));
+  return x.rows(Tensor::from(rows)).to(group.device());
+}
+
+Tensor matrix_of(const Features& x) { return x.is_quantized() ? x.quantized().bytes : x.dense(); }
+
+}  // namespace
+
+TEST_CASE("every rank gathers the rows of all") {
+  std::vector<Features> inputs;
+  for (int64_t width : {1, 3, 47, 100, 128, 602})
+    for (int64_t rows : {5, 211})
+      for (DType dtype : {DType::f32, DType::bf16})
+        inputs.emplace_back(random_tensor({rows, width}).to(dtype));
+  const Features dense(random_tensor({90, 20}));
+  inputs.push_back(FeatureQuantization::fit(5, dense).apply(dense));
+  for (const std::vector<Device>& devices : rank_devices())
+    for (const Features& x : inputs) {
+      const Tensor nodes = random_ints(700, 0, static_cast<int32_t>(x.rows()));
+      const Features expected = x.rows(nodes);
+      std::atomic<int64_t> right = 0;
+      run_ranks(devices, [&](const Group& group) {
+        const Device device = group.device();
+        const auto store = make_split_store(rows_of_rank(x, group), group);
+        right += store->rows() == x.rows() && store->cols() == x.cols() && !store->is_sparse();
+        const auto gathers = [&] {
+          const Features rows = store->gather(nodes, device);
+          return rows.device() == device && same_bits(matrix_of(rows), matrix_of(expected)) &&
+                 same_bits(rows.to(Device::cpu()).to_dense(), expected.to_dense());
+        };
+        right += gathers();
+        std::thread worker([&] {
+          const StreamScope stream(Stream::make(device));
+          right += gathers();
+        });
+        worker.join();
+        right += store->gather(Tensor::empty({0}, DType::i32), device).rows() == 0;
+      });
+      CHECK(right == 4 * std::ssize(devices));
+    }
+}
+
+TEST_CASE("the rows of a rank that ends stay where others read them") {
+  const Features x(random_tensor({211, 40}));
+  const Tensor nodes = random_ints(700, 0, 211);
+  const Tensor expected = x.rows(nodes).dense();
+  for (const std::vector<Device>& devices : rank_devices()) {
+    std::atomic<bool> ended = devices.size() == 1;
+    std::atomic<size_t> right = 0;
+    run_ranks(devices, [&](const Group& group) {
+      if (group.rank() == 0) {
+        { const auto store = make_split_store(rows_of_rank(x, group), group); }
+        // In the place of freed rows, if they were.
+        std::vector<Tensor> others;
+        for (int k = 0; k < 8; ++k)
+          others.push_back(Tensor::zeros(matrix_of(rows_of_rank(x, group)).shape()));
+        for (Tensor& other : others) other = other.to(group.device());
+        synchronize(group.device());
+        ended = true;
+        return;
+      }
+      const auto store = make_split_store(rows_of_rank(x, group), group);
+      while (!ended) std::this_thread::yield();
+      right += same_bits(store->gather(nodes, group.device()).dense(), expected);
+    });
+    CHECK(right == devices.size() - 1);
+  }
+}
+
+TEST_CASE("what cannot be split is refused") {
+  const Features x(random_tensor({10, 3}));
+  run_ranks(2, [&](const Group& group) {
+    const auto store = make_split_store(rows_of_rank(x, group), group);
+    const Device cpu = Device::cpu();
+    CHECK_ERROR(store->gather(Tensor::from<int32_t>({1, 10}), cpu),
+                "feature store: node 10 at position 1, expected 0 to 9");
+    CHECK_ERROR(store->gather(Tensor::from<int32_t>({1}), Device::cuda(7)),
+                "feature store: rows for cpu are requested on cuda:7");
+    CHECK_THROWS_AS(store->gather(Tensor::zeros({3}), cpu), Error);
+    CHECK_ERROR(make_split_store(Features(Draw(3, {}, DType::f32).sparse(10, 8, 40)), group),
+                "split features: they are sparse, expected dense or quantised ones");
+    CHECK_ERROR(make_split_store({}, group),
+                "split features: they are absent, expected dense or quantised ones");
+  });
+  CHECK_ERROR_HAS(run_ranks(2,
+                            [&](const Group& group) {
+                              (void)make_split_store(Features(random_tensor({4, 3 + group.rank()})), group);
+                            }),
+                  "rank 1 calls share of float32 [*, 4], and rank 0 share of float32 [*, 3]");
 }
 
 TEST_CASE("sparse rows equal the matrix's rows, on the requested device") {

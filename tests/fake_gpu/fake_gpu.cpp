@@ -5,6 +5,7 @@
 #include "../support.h"
 #include <adjoint/core/capture.h>
 #include <adjoint/core/detail/carrier.h>
+#include <adjoint/core/group.h>
 #include <adjoint/core/runtime.h>
 #include <adjoint/data/loader/graph_loader.h>
 #include <adjoint/data/loader/link_loader.h>
@@ -69,6 +70,27 @@ TEST_CASE("a GPU that is too old does not hide the others") {
                 "device cuda:2 is not available: this machine has 2 GPUs (cuda:0 to cuda:1)");
   }
   too_old = -1;
+}
+
+TEST_CASE("features are split over GPUs that can read each other's memory, else refused") {
+  const std::vector<Device> two{Device::cuda(0), Device::cuda(1)};
+  const auto split = [](const Group& group) {
+    const auto store = make_split_store(Features(Tensor::zeros({2, 3}, DType::f32, group.device())), group);
+    CHECK(store->rows() == 2 * group.size());
+    CHECK(fake().done[0] == fake().queued[0]);  // the rows are written
+    group.barrier();
+  };
+  fake().queued[0] += 1;
+  (void)fake().take_log();
+  run_ranks(two, split);
+  const std::string log = fake().take_log();  // rows that others read are not freed before they are read
+  CHECK(log.find("synchronize\n") != log.rfind("synchronize\n"));
+  fake().peers_readable = false;
+  CHECK_ERROR_HAS(run_ranks(two, split), "cannot read the memory of cuda:");
+  run_ranks(std::vector(2, kGpu), split);
+  fake().peers_readable = true;
+  CHECK_ERROR_HAS(run_ranks(std::vector{kGpu, Device::cpu()}, split), "cannot read the memory of c");
+  empty_cache(Device::cuda(1));
 }
 
 TEST_CASE("memory used only by its own stream is reused without an event") {

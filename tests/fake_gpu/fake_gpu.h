@@ -26,6 +26,7 @@ class FakeGpu final : public DeviceRuntime {
   std::atomic<int> marks{0}, pending_marks{0}, asked{0};  // queries whether a mark is passed
   std::atomic<int> copies{0};                             // host to device
   std::atomic<int> peer_copies{0};                        // device to device
+  std::atomic<bool> peers_readable{true};
   size_t held = 0, most = size_t{1} << 30;
   static constexpr uintptr_t kHandles = 1000;  // of stream 0
 
@@ -60,6 +61,7 @@ class FakeGpu final : public DeviceRuntime {
     ++peer_copies;
     std::memcpy(destination, source, bytes);
   }
+  bool open_peer(Device peer) override { return peer.is_cuda() && peers_readable; }
   void fill_bytes(void* destination, int byte, size_t bytes) override {
     std::memset(destination, byte, bytes);
   }

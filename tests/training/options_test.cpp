@@ -130,6 +130,8 @@ TEST_CASE("options that conflict are refused by name") {
       {{{"loader", "cluster"}, {"features", "host"}, {"cached-rows", "5"}},
        "--cached-rows: requires a GPU with --features host"},
       {{{"loader", "cluster"}, {"features", "file"}, {"cached-rows", "5"}, {"evaluation", "layers"}}, ""},
+      {{{"loader", "cluster"}, {"features", "split"}},
+       "--features: expected device or host or file, got 'split'"},
       {{{"loader", "cluster"}, {"features", "host"}, {"evaluation", "graph"}},
        "--evaluation graph: conflicts with --features host"},
       {{{"loader", "neighbor"}, {"features", "host"}, {"evaluation", "auto"}},

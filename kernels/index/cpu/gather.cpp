@@ -4,24 +4,53 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 namespace adj::kernels::cpu {
 
-void gather_rows(const GatherRowsArgs& args) {
+namespace {
+
+/// y[k] = the row at address(index[k]), for indices in range.
+template <class Address>
+void copy_rows(const Tensor& indices, Tensor& y, const Address& address) {
   constexpr int64_t kAhead = 8;         // rows
   constexpr size_t kPrefetched = 1024;  // prefetched bytes per row
+  const size_t bytes = bytes_of({y.size(1)}, y.dtype());
+  char* out = static_cast<char*>(y.raw_mutable_data());
+  const int32_t* index = indices.data<int32_t>();
+  parallel_for(indices.numel(), row_grain(y.size(1)), [=, &address](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) {
+      // Rows are far apart; the hardware prefetches the rest of a long one.
+      const char* soon = address(index[std::min(k + kAhead, end - 1)]);
+      for (size_t b = 0; b < std::min(bytes, kPrefetched); b += 64) __builtin_prefetch(soon + b);
+      std::memcpy(out + static_cast<size_t>(k) * bytes, address(index[k]), bytes);
+    }
+  });
+}
+
+}  // namespace
+
+void gather_rows(const GatherRowsArgs& args) {
   require_in_range("gather_rows", "index", args.index, args.x.size(0));
   const size_t bytes = bytes_of({args.x.size(1)}, args.x.dtype());
   const char* in = static_cast<const char*>(args.x.raw_data());
-  char* out = static_cast<char*>(args.y.raw_mutable_data());
-  const int32_t* index = args.index.data<int32_t>();
-  parallel_for(args.index.numel(), row_grain(args.x.size(1)), [=](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; ++k) {
-      // Rows are far apart; the hardware prefetches the rest of a long one.
-      const char* soon = in + static_cast<size_t>(index[std::min(k + kAhead, end - 1)]) * bytes;
-      for (size_t b = 0; b < std::min(bytes, kPrefetched); b += 64) __builtin_prefetch(soon + b);
-      std::memcpy(out + static_cast<size_t>(k) * bytes, in + static_cast<size_t>(index[k]) * bytes, bytes);
-    }
+  copy_rows(args.index, args.y, [=](int32_t row) { return in + static_cast<size_t>(row) * bytes; });
+}
+
+void gather_parts(const GatherPartsArgs& args) {
+  const size_t bytes = bytes_of({args.y.size(1)}, args.y.dtype());
+  std::vector<const char*> first;
+  std::vector<int64_t> begins;  // row of a part
+  int64_t rows = 0;
+  for (const Tensor& part : args.parts) {
+    first.push_back(static_cast<const char*>(part.raw_data()));
+    begins.push_back(rows);
+    rows += part.size(0);
+  }
+  require_in_range("gather_parts", "index", args.index, rows);
+  copy_rows(args.index, args.y, [&](int32_t row) {
+    const auto p = static_cast<size_t>(std::ranges::upper_bound(begins, row) - begins.begin()) - 1;
+    return first[p] + static_cast<size_t>(row - begins[p]) * bytes;
   });
 }
 

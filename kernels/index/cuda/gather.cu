@@ -27,18 +27,56 @@ void dispatch_unit(uint64_t all, F&& f) {
 uint64_t address(const Tensor& tensor) { return reinterpret_cast<uintptr_t>(tensor.raw_data()); }
 uint64_t row_bytes(const Tensor& tensor) { return bytes_of({tensor.size(1)}, tensor.dtype()); }
 
-template <class Unit, class Index>
-struct GatherRows {
-  Index units_per_row;
+/// Rows of a matrix.
+template <class Unit>
+struct MatrixRows {
   const Unit* x;
+
+  template <class Index>
+  __device__ const Unit* row(int32_t number, Index units_per_row) const {
+    return x + static_cast<int64_t>(number) * units_per_row;
+  }
+};
+
+/// Rows of matrices under each other, which other GPUs may hold.
+template <class Unit>
+struct PartRows {
+  int parts;
+  const Unit* x[GatherPartsArgs::kMost];
+  int32_t first[GatherPartsArgs::kMost];  // number of a part's first row
+
+  template <class Index>
+  __device__ const Unit* row(int32_t number, Index units_per_row) const {
+    // All threads read the same entries, which a search by halves would not do.
+    MatrixRows<Unit> part{x[0]};
+    int32_t begin = 0;
+    for (int p = 1; p < parts; ++p)
+      if (number >= first[p]) part.x = x[p], begin = first[p];
+    return part.row(number - begin, units_per_row);
+  }
+};
+
+template <class Rows, class Unit, class Index>
+struct GatherRows {
+  Rows rows;
+  Index units_per_row;
   const int32_t* index;
   Unit* y;
 
   __device__ void operator()(Index i) const {
     const Index k = i / units_per_row;
-    y[i] = x[static_cast<int64_t>(index[k]) * units_per_row + (i - k * units_per_row)];
+    y[i] = rows.row(index[k], units_per_row)[i - k * units_per_row];
   }
 };
+
+template <class Unit, class Rows>
+void gather(const char* name, const Rows& rows, const Tensor& index, Tensor& y) {
+  const auto per_row = static_cast<int64_t>(row_bytes(y) / sizeof(Unit));
+  auto* out = static_cast<Unit*>(y.raw_mutable_data());
+  for_each_narrow(name, y.device().index, per_row * index.numel(), [&]<class Index>() {
+    return GatherRows<Rows, Unit, Index>{rows, static_cast<Index>(per_row), index.data<int32_t>(), out};
+  });
+}
 
 constexpr int kMostParts = 32;
 
@@ -259,12 +297,23 @@ void gather_listed(const GatherCachedArgs& args, int64_t units_per_row, const Co
 
 void gather_rows(const GatherRowsArgs& args) {
   dispatch_unit(address(args.x) | address(args.y) | row_bytes(args.x), [&]<class Unit>() {
-    const auto per_row = static_cast<int64_t>(row_bytes(args.x) / sizeof(Unit));
-    const auto* x = static_cast<const Unit*>(args.x.raw_data());
-    auto* y = static_cast<Unit*>(args.y.raw_mutable_data());
-    for_each_narrow("gather_rows", args.x.device().index, per_row * args.index.numel(), [&]<class Index>() {
-      return GatherRows<Unit, Index>{static_cast<Index>(per_row), x, args.index.data<int32_t>(), y};
-    });
+    const MatrixRows<Unit> rows{static_cast<const Unit*>(args.x.raw_data())};
+    gather<Unit>("gather_rows", rows, args.index, args.y);
+  });
+}
+
+void gather_parts(const GatherPartsArgs& args) {
+  uint64_t all = address(args.y) | row_bytes(args.y);
+  for (const Tensor& part : args.parts) all |= address(part);
+  dispatch_unit(all, [&]<class Unit>() {
+    PartRows<Unit> rows{};
+    int64_t first = 0;
+    for (const Tensor& part : args.parts) {
+      rows.x[rows.parts] = static_cast<const Unit*>(part.raw_data());
+      rows.first[rows.parts++] = static_cast<int32_t>(first);
+      first += part.size(0);
+    }
+    gather<Unit>("gather_parts", rows, args.index, args.y);
   });
 }
 
