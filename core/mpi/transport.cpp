@@ -156,11 +156,11 @@ class MpiTransport : public Transport {
     }
   }
 
-  /// Every rank sees the hashes of all calls and blocks, and asks for the texts only if two differ.
   std::vector<Tensor> share(std::string_view call, const Tensor&) override {
     fail("{}: these ranks are processes, which do not see each other's memory; expected threads of one",
          call);
   }
+  /// Every rank sees the hashes of all calls and blocks, and asks for the texts only if two differ.
   void agree(std::string_view call, std::span<const Tensor> sends,
              std::span<const Tensor> receives) override {
     const size_t ranks = sends.size(), numbers = 1 + 2 * ranks;
