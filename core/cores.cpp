@@ -83,18 +83,13 @@ int available_cores() {
   return granted < cores ? std::max(1, static_cast<int>(granted)) : cores;
 }
 
-namespace {
-
-/// Processes that were started together share the cores of their host, unless each is bound to its own.
 int shared_cores() {
   const int64_t sharers = launch().local_ranks;
   if (sharers == 1) return available_cores();
   const double host =
       std::min(static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN)), std::ceil(detail::granted_cores()));
-  return std::clamp(static_cast<int>(host / static_cast<double>(sharers)), 1, available_cores());
+  return std::max(1, static_cast<int>(host / static_cast<double>(sharers)));
 }
-
-}  // namespace
 
 int default_threads() {
   if (const char* value = std::getenv("ADJOINT_NUM_THREADS"); value != nullptr && *value != '\0') {
@@ -105,7 +100,7 @@ int default_threads() {
   }
   if (const char* openmp = std::getenv("OMP_NUM_THREADS"); openmp != nullptr)
     if (const int threads = parse_threads(openmp); threads >= 1) return std::min(threads, kMaxThreads);
-  return std::min(shared_cores(), kMaxThreads);
+  return std::min({shared_cores(), available_cores(), kMaxThreads});
 }
 
 }  // namespace adj

@@ -8,9 +8,12 @@ namespace adj {
 /// v2). At least 1.
 int available_cores();
 
-/// ADJOINT_NUM_THREADS, else the first number of OMP_NUM_THREADS, else available_cores(), of processes that
-/// were started together (core/launch.h) each its share of the host's; the latter two are limited to
-/// kMaxThreads. Throws adj::Error if ADJOINT_NUM_THREADS is not a number from 1 to kMaxThreads.
+/// Of processes that were started together (core/launch.h) the share of each in their host's cores, of which
+/// fewer are available where the launcher binds it to some; else available_cores().
+int shared_cores();
+
+/// ADJOINT_NUM_THREADS, else the first number of OMP_NUM_THREADS, else available_cores(), but no more than
+/// shared_cores(); the latter two are limited to kMaxThreads. Throws adj::Error if ADJOINT_NUM_THREADS is not a number from 1 to kMaxThreads.
 int default_threads();
 
 namespace detail {

@@ -1,4 +1,5 @@
 #include <adjoint/build.h>
+#include <adjoint/core/cores.h>
 #include <adjoint/core/launch.h>
 #include <adjoint/core/log.h>
 #include <adjoint/graph/edge_attributes.h>
@@ -95,6 +96,11 @@ void train_process(const Group& group, const Settings& settings,
   if (const int64_t known = settings.compute.host_devices(); launch().local_ranks < known)
     log_warning("{} of this host's {} devices are used: one by each process; expected as many processes",
                 launch().local_ranks, known);
+  if (available_cores() < shared_cores())
+    log_warning(
+        "each process is bound to {} of this host's cores, where {} would be its share; expected "
+        "mpirun --bind-to none, or srun --cpu-bind=none",
+        available_cores(), shared_cores());
   const bool batches = settings.batches.chosen() != nullptr;
   const Settings chosen = on_device(settings, batches ? group.device().str() : "cpu");
   const LearningTask task = make(chosen);
