@@ -83,19 +83,24 @@ TEST_CASE("every rank gathers the rows of all") {
         inputs.emplace_back(random_tensor({rows, width}).to(dtype));
   const Features dense(random_tensor({90, 20}));
   inputs.push_back(FeatureQuantization::fit(5, dense).apply(dense));
-  for (const std::vector<Device>& devices : rank_devices())
-    for (const Features& x : inputs) {
-      const Tensor nodes = random_ints(700, 0, static_cast<int32_t>(x.rows()));
-      const Features expected = x.rows(nodes);
-      std::atomic<int64_t> right = 0;
-      run_ranks(devices, [&](const Group& group) {
-        const Device device = group.device();
+  std::vector<Tensor> nodes;
+  std::vector<Features> expected;
+  for (const Features& x : inputs) {
+    nodes.push_back(random_ints(700, 0, static_cast<int32_t>(x.rows())));
+    expected.push_back(x.rows(nodes.back()));
+  }
+  for (const std::vector<Device>& devices : rank_devices()) {
+    std::atomic<int64_t> right = 0;
+    run_ranks(devices, [&](const Group& group) {
+      const Device device = group.device();
+      for (size_t k = 0; k < inputs.size(); ++k) {
+        const Features& x = inputs[k];
         const auto store = make_split_store(rows_of_rank(x, group), group);
         right += store->rows() == x.rows() && store->cols() == x.cols() && !store->is_sparse();
         const auto gathers = [&] {
-          const Features rows = store->gather(nodes, device);
-          return rows.device() == device && same_bits(matrix_of(rows), matrix_of(expected)) &&
-                 same_bits(rows.to(Device::cpu()).to_dense(), expected.to_dense());
+          const Features rows = store->gather(nodes[k], device);
+          return rows.device() == device && same_bits(matrix_of(rows), matrix_of(expected[k])) &&
+                 same_bits(rows.to(Device::cpu()).to_dense(), expected[k].to_dense());
         };
         right += gathers();
         std::thread worker([&] {
@@ -104,9 +109,10 @@ TEST_CASE("every rank gathers the rows of all") {
         });
         worker.join();
         right += store->gather(Tensor::empty({0}, DType::i32), device).rows() == 0;
-      });
-      CHECK(right == 4 * std::ssize(devices));
-    }
+      }
+    });
+    CHECK(right == 4 * std::ssize(devices) * std::ssize(inputs));
+  }
 }
 
 TEST_CASE("the rows of a rank that ends stay where others read them") {
