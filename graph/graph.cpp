@@ -1,8 +1,8 @@
 #include <adjoint/core/detail/carrier.h>
 #include <adjoint/graph/detail/index.h>
 #include <adjoint/graph/detail/listed_edges.h>
+#include <adjoint/graph/detail/rank_share.h>
 #include <adjoint/graph/graph.h>
-#include <adjoint/graph/ranks/rank_edges.h>
 #include <adjoint/graph/self_loops.h>
 #include <adjoint/kernels/aggregate/coo_sums.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace adj {
 
@@ -22,35 +23,9 @@ void check_weight(const Tensor& weight, int64_t edges, Device device) {
             "graph: weights are {}, expected [{}] float32 on {}", weight.str(), edges, device.str());
 }
 
-/// True if two runs of parallel edges have the same weights, in any order.
-bool same_weights(std::vector<float> a, std::vector<float> b) {
-  std::sort(a.begin(), a.end());
-  std::sort(b.begin(), b.end());
-  return a == b;
-}
-
-/// `weight` is in CSR order.
-bool weights_symmetric(const Relation& relation, const Tensor& weight) {
-  const Tensor turned = detail::gather_edges(weight, relation.transposed_order());
-  const std::vector<float> a = weight.to_vector<float>(), b = turned.to_vector<float>();
-  if (a == b) return true;
-  const std::vector<int64_t> offsets = relation.csr().offsets.to_vector<int64_t>();
-  const std::vector<int32_t> indices = relation.csr().indices.to_vector<int32_t>();
-  for (size_t row = 0; row + 1 < offsets.size(); ++row) {
-    const auto end = static_cast<size_t>(offsets[row + 1]);
-    for (auto first = static_cast<size_t>(offsets[row]), last = first; first < end; first = last) {
-      while (last < end && indices[last] == indices[first]) ++last;
-      const auto lower = static_cast<std::ptrdiff_t>(first), upper = static_cast<std::ptrdiff_t>(last);
-      if (!same_weights({a.begin() + lower, a.begin() + upper}, {b.begin() + lower, b.begin() + upper}))
-        return false;
-    }
-  }
-  return true;
-}
-
-/// The graph of which a rank has the rows.
+/// The edges of which a rank has the rows.
 struct RankPart {
-  Graph whole;
+  Graph edges;
   RankRows rank;
 };
 
@@ -66,8 +41,9 @@ struct Graph::Impl {
   Relation relation;
   Tensor weight;
   Tensor input_order;
-  bool as_given;                         // normalised by the caller: every matrix is A
-  std::shared_ptr<const RankPart> part;  // null: all nodes are here
+  bool as_given;                                   // normalised by the caller: every matrix is A
+  std::shared_ptr<const RankPart> part;            // null: all nodes are here
+  std::shared_ptr<const detail::RankShare> share;  // null: all edges are here, or those of a part
   Lazy<Tensor> looped_offsets, csr_weight;
   Lazy<bool> symmetric;
   Lazy<SparseMatrix> adjacency, mean;
@@ -107,9 +83,13 @@ struct Graph::Impl {
   }
 
   bool is_symmetric() const {
-    if (part) return part->whole.is_symmetric();
+    if (part) return part->edges.is_symmetric();
+    if (share) return weight ? share->symmetric : share->symmetric_structure;
     return symmetric.get([this] {
-      return relation.symmetric() && (!weight || weights_symmetric(relation.sorted(), sorted_weight()));
+      return relation.symmetric() &&
+             (!weight || detail::weights_symmetric(
+                             csr(), sorted_weight(),
+                             detail::gather_edges(sorted_weight(), relation.sorted().transposed_order())));
     });
   }
 
@@ -153,41 +133,86 @@ struct Graph::Impl {
     return root;
   }
 
-  /// The rank's rows of a matrix of the whole graph; over its own edges they are those of `relation`.
-  SparseMatrix rank_rows(const SparseMatrix& whole) const {
-    const bool same = whole.relation() == part->whole.relation();
-    return whole.rank_rows(part->rank, same ? relation : Relation());
+  /// The rank's rows of a matrix, from its rows `in` and those `out` of the transpose, over all nodes.
+  SparseMatrix rank_matrix(const SparseMatrix& in, const SparseMatrix& out, bool self_adjoint) const {
+    const RankRows& rank = part->rank;
+    const Csr &rows = in.relation().csr(), &columns = out.relation().csr();
+    const bool same = in.relation() == part->edges.relation();
+    const Tensor values = rank.values(rows, in.values());
+    return {same ? relation : Relation::rank_part(rank, rank.rows(rows), rank.rows(columns)), values,
+            self_adjoint ? values : rank.values(columns, out.values())};
+  }
+
+  /// The edges of the rank's nodes, in each direction.
+  const Impl& in_edges() const { return part->edges.impl(); }
+  const Impl& out_edges() const { return in_edges().share->out.impl(); }
+
+  SparseMatrix as_matrix() const { return SparseMatrix(relation.sorted(), sorted_weight()); }
+
+  static Tensor row_sums(const SparseMatrix& a) {
+    Tensor sums = Tensor::empty({a.rows()}, DType::f32, a.device());
+    kernels::row_sums({.a = a.matrix(), .y = sums});
+    return sums;
+  }
+
+  /// The row sums of all ranks' rows, of a matrix that has this rank's.
+  Tensor all_row_sums(const SparseMatrix& a) const {
+    const RankRows& rank = part->rank;
+    return rank.gather(row_sums(a).rows(rank.begin(), rank.end()));
+  }
+
+  /// A with a loop of weight `fill` for each node without one; of several loops (`repeated`) only the last.
+  SparseMatrix with_loops(float fill, bool repeated) const {
+    if (repeated) return with_single_loops(fill).as_matrix();
+    const int64_t entries = entries_with_diagonal();
+    if (entries == csr().entries()) return as_matrix();
+    Csr with_loops{csr().rows, csr().rows, diagonal_offsets(),
+                   Tensor::empty({entries}, DType::i32, csr().device())};
+    Tensor values = Tensor::empty({entries}, DType::f32, csr().device());
+    kernels::insert_diagonal({.a = {csr(), sorted_weight(), {}},
+                              .fill = fill,
+                              .offsets = with_loops.offsets,
+                              .indices = with_loops.indices,
+                              .values = values});
+    return SparseMatrix(Relation::from_csr(std::move(with_loops), relation.symmetric()), std::move(values));
+  }
+
+  static SparseMatrix gcn_normalized(const SparseMatrix& a, Tensor& degree, bool known) {
+    Tensor weights = Tensor::empty({a.entries()}, DType::f32, a.device());
+    kernels::gcn_normalize({.a = a.matrix(), .degree = degree, .weights = weights, .known = known});
+    return SparseMatrix(a.relation(), std::move(weights));
+  }
+
+  SparseMatrix make_rank_gcn(float loop_weight) const {
+    const detail::RankShare& all = *in_edges().share;
+    const bool repeated = all.loops > all.looped_nodes, complete = all.loops == all.rank.cut.rows();
+    const bool adds = loop_weight != 0.0f && (repeated || !complete);
+    const auto completed = [&](const Impl& edges) {
+      return adds ? edges.with_loops(loop_weight, repeated) : edges.as_matrix();
+    };
+    const SparseMatrix in = completed(in_edges());
+    Tensor degree = all_row_sums(in);
+    return rank_matrix(gcn_normalized(in, degree, true), gcn_normalized(completed(out_edges()), degree, true),
+                       is_symmetric());
+  }
+
+  SparseMatrix make_rank_mean() const {
+    const SparseMatrix in = in_edges().as_matrix(), out = out_edges().as_matrix();
+    const Tensor sums = all_row_sums(in);
+    Tensor shares = Tensor::empty({out.entries()}, DType::f32, out.device());
+    kernels::row_normalize_entries({.a = out.matrix(), .weights = shares, .column_sums = sums});
+    return rank_matrix(in.row_normalized(), out.with_values(shares), false);
   }
 
   SparseMatrix make_gcn(float loop_weight) const {
-    if (part) return rank_rows(part->whole.gcn_adjacency(loop_weight));
+    if (part) return make_rank_gcn(loop_weight);
     if (relation.scatters(DType::f32)) return make_gcn_of_list(loop_weight);
-    const bool completes = loop_weight != 0.0f;
-    if (completes && repeats_loops()) return with_single_loops(loop_weight).make_gcn(loop_weight);
-    const Tensor& edge_weight = sorted_weight();
-    const int64_t entries = completes ? entries_with_diagonal() : csr().entries();
-    const bool complete = entries == csr().entries();
-    Csr with_loops;
-    Tensor values;
-    if (!complete) {
-      with_loops = {csr().rows, csr().rows, diagonal_offsets(),
-                    Tensor::empty({entries}, DType::i32, csr().device())};
-      values = Tensor::empty({entries}, DType::f32, csr().device());
-      kernels::insert_diagonal({.a = {csr(), edge_weight, {}},
-                                .fill = loop_weight,
-                                .offsets = with_loops.offsets,
-                                .indices = with_loops.indices,
-                                .values = values});
-    }
-    const Relation structure =
-        complete ? relation.sorted() : Relation::from_csr(std::move(with_loops), relation.symmetric());
+    const bool completes = loop_weight != 0.0f, adds = completes && entries_with_diagonal() > csr().entries();
+    const SparseMatrix a = completes ? with_loops(loop_weight, repeats_loops()) : as_matrix();
     Tensor degree = Tensor::empty({csr().rows}, DType::f32, csr().device());
-    Tensor weights = Tensor::empty({entries}, DType::f32, csr().device());
-    kernels::gcn_normalize(
-        {.a = {structure.csr(), complete ? edge_weight : values, {}}, .degree = degree, .weights = weights});
-    SparseMatrix normalized(structure, std::move(weights));
+    SparseMatrix normalized = gcn_normalized(a, degree, false);
     normalized.keep_adjoint(is_symmetric());
-    if (!edge_weight && (complete || loop_weight == 1.0f)) {
+    if (!weight && !(adds && loop_weight != 1.0f)) {
       const Tensor root = inverse_root(degree);
       normalized.set_factors(root, root);
     }
@@ -244,8 +269,23 @@ const Relation& Graph::relation() const { return impl().relation; }
 const Tensor& Graph::edge_weight() const { return impl().weight; }
 const Tensor& Graph::input_order() const { return impl().input_order; }
 bool Graph::is_symmetric() const { return impl().is_symmetric(); }
+CsrSizes Graph::whole_sizes() const {
+  if (!impl_) return {};
+  const RankRows* part = rank();
+  return part ? CsrSizes{part->cut.rows(),
+                         whole_offsets().rows(part->cut.rows(), part->cut.rows() + 1).to_vector<int64_t>()[0]}
+              : CsrSizes{num_nodes(), num_edges()};
+}
+const Tensor& Graph::whole_offsets() const {
+  const Impl& edges = impl().part ? impl().part->edges.impl() : impl();
+  return edges.share ? edges.share->offsets : edges.csr().offsets;
+}
+const RankRows* Graph::rank() const {
+  return impl().part ? &impl().part->rank : impl().share ? &impl().share->rank : nullptr;
+}
 bool Graph::has_self_loops() const {
-  if (impl().part) return impl().part->whole.has_self_loops();
+  if (impl().part) return impl().part->edges.has_self_loops();
+  if (impl().share) return impl().share->loops > 0;
   return impl().entries_with_diagonal() < num_edges() + num_nodes();
 }
 
@@ -272,10 +312,17 @@ Graph Graph::with_edge_attr(std::string name, Tensor attribute) const {
 }
 
 Graph Graph::with_edge_weight(Tensor weight) const {
-  ADJ_CHECK(!impl().part, "graph: weights for a rank's part, expected them before the graph is cut");
+  ADJ_CHECK(!impl().part && (!impl().share || !weight),
+            "graph: weights for a rank's part, expected them before the graph is cut");
   check_weight(weight, num_edges(), device());
+  const auto changed = std::make_shared<Impl>(relation(), std::move(weight), input_order());
+  if (impl().share) {
+    auto share = std::make_shared<detail::RankShare>(*impl().share);
+    share->out = share->out.with_edge_weight({});
+    changed->share = std::move(share);
+  }
   Graph graph = *this;
-  graph.impl_ = std::make_shared<const Impl>(relation(), std::move(weight), input_order());
+  graph.impl_ = changed;
   return graph;
 }
 
@@ -287,30 +334,55 @@ Graph Graph::as_normalized() const {
   return graph;
 }
 
+Graph Graph::from_rank_edges(const RankRows& rank, const Tensor& offsets, const Graph& in, const Graph& out) {
+  const auto impl = std::make_shared<Impl>(in.relation(), in.edge_weight());
+  impl->share = std::make_shared<const detail::RankShare>(rank, offsets, in, out);
+  Graph graph = in;
+  graph.impl_ = impl;
+  return graph;
+}
+
+Graph Graph::rank_edges(const RankRows& rank) const {
+  const Relation& all = relation();
+  const Graph in = detail::rank_slice(rank, all.csr(), all.csr_order(), edge_weight(), edge_attributes()),
+              out = detail::rank_slice(rank, all.transposed(), all.transposed_order(), edge_weight(), {});
+  rank.group.barrier();  // before a rank waits for others on a device from which these still copy
+  return from_rank_edges(rank, all.csr().offsets.to(Device::cpu()), in, out);
+}
+
 Graph Graph::rank_rows(const RankRows& rank) const {
   ADJ_CHECK(!impl().part, "graph: a rank's part is cut again, expected the whole graph");
-  const Tensor& order = relation().csr_order();
-  const auto rows = [&](const Tensor& values) {
-    return values ? rank.values(relation().csr(), order ? detail::gather_edges(values, order) : values)
-                  : Tensor();
-  };
-  const auto impl =
-      std::make_shared<Impl>(relation().rank_rows(rank), rows(edge_weight()), Tensor(), is_normalized());
-  impl->part = std::make_shared<const RankPart>(RankPart{*this, rank});
+  const Graph edges = impl().share ? *this : rank_edges(rank);
+  const Csr &in = edges.in_edges(), &out = edges.impl().share->out.in_edges();
+  const RankRows& reader = edges.impl().share->rank;
+  ADJ_CHECK(rank.begin() == reader.begin() && rank.end() == reader.end(),
+            "graph: the edges of nodes {} to {}, expected those of the cut, {} to {}", reader.begin(),
+            reader.end(), rank.begin(), rank.end());
+  const auto impl = std::make_shared<Impl>(Relation::rank_part(rank, rank.rows(in), rank.rows(out)),
+                                           rank.values(in, edges.edge_weight()), Tensor(), is_normalized());
+  impl->part = std::make_shared<const RankPart>(RankPart{edges, rank});
   Graph graph;
   graph.impl_ = impl;
-  if (edge_attributes().empty()) return graph;
+  if (edges.edge_attributes().empty()) return graph;
   EdgeAttributes attributes;
-  for (const auto& [name, values] : edge_attributes()) attributes.emplace(name, rows(values));
+  for (const auto& [name, values] : edges.edge_attributes())
+    attributes.emplace(name, rank.values(in, values));
   graph.attributes_ = std::make_shared<const EdgeAttributes>(std::move(attributes));
   return graph;
+}
+
+void Graph::require_matrices() const {
+  ADJ_CHECK(!impl().share, "graph: a matrix of the edges of one rank's nodes, expected rank_rows() of them");
 }
 
 bool Graph::is_normalized() const { return impl().as_given; }
 
 const SparseMatrix& Graph::adjacency() const {
+  require_matrices();
   return impl().adjacency.get([this] {
-    if (impl().part) return impl().rank_rows(impl().part->whole.adjacency());
+    if (impl().part)
+      return impl().rank_matrix(impl().in_edges().as_matrix(), impl().out_edges().as_matrix(),
+                                is_symmetric());
     if (relation().scatters(DType::f32)) return SparseMatrix(relation(), edge_weight());
     SparseMatrix matrix(relation().sorted(), impl().sorted_weight());
     if (edge_weight()) matrix.keep_adjoint(is_symmetric());
@@ -320,6 +392,7 @@ const SparseMatrix& Graph::adjacency() const {
 
 const SparseMatrix& Graph::gcn_adjacency(float loop_weight) const {
   if (impl().as_given) return adjacency();
+  require_matrices();
   const auto key = static_cast<int64_t>(std::bit_cast<uint32_t>(loop_weight));
   // Cached as long as the graph lives.
   return *impl().gcn.get<SparseMatrix>(
@@ -334,8 +407,9 @@ const SparseMatrix& Graph::matrix(PropagationMatrix kind) const {
 
 const SparseMatrix& Graph::mean_adjacency() const {
   if (impl().as_given) return adjacency();
+  require_matrices();
   return impl().mean.get([this] {
-    if (impl().part) return impl().rank_rows(impl().part->whole.mean_adjacency());
+    if (impl().part) return impl().make_rank_mean();
     if (!edge_weight() && relation().scatters(DType::f32)) {
       Tensor shares = Tensor::empty({num_edges()}, DType::f32, device());
       kernels::coo_mean({.row = relation().coo().row, .degree = in_degrees(), .y = shares});
@@ -357,6 +431,8 @@ Graph Graph::to(Device device) const { return detail::carried(*this, device); }
 
 Graph Graph::carried_to(detail::Carrier& carrier) const {
   if (!impl_ || carrier.device() == device()) return *this;
+  ADJ_CHECK(!impl().share,
+            "graph: the edges of a rank's nodes stay on the CPU, expected rank_rows() of them");
   Graph moved;
   moved.impl_ =
       carrier.once<const Impl>(impl_.get(), [this, &carrier] { return impl().carried_to(carrier); });

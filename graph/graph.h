@@ -41,10 +41,23 @@ class Graph {
   /// `attributes` are by its edge numbers.
   explicit Graph(Relation relation, Tensor weight = {}, EdgeAttributes attributes = {});
 
+  /// The edges of one rank's nodes out of a graph of N nodes that no rank has: `in`, those that end at them,
+  /// and `out`, those that begin at them, each reversed; both over all N nodes, on the host. `offsets` int64
+  /// [N + 1]: whole_offsets(). It is for rank_rows(), as the whole graph would be, and has the numbers,
+  /// weights and attributes of `in`; its own matrices are refused. All ranks call it together. Throws Error
+  /// if sizes do not match.
+  static Graph from_rank_edges(const RankRows& rank, const Tensor& offsets, const Graph& in,
+                               const Graph& out);
+
   explicit operator bool() const { return impl_ != nullptr; }  ///< false if default-constructed
   int64_t num_nodes() const;                                   ///< 0 if default-constructed, as num_edges()
   int64_t num_edges() const;                                   ///< parallel edges and self-loops count
   Device device() const;                                       ///< the CPU if default-constructed
+  /// Nodes and edges of the graph of which this one has a rank's edges or rows; else its own.
+  CsrSizes whole_sizes() const;
+  /// int64 [N + 1], of the in-edges of all nodes of that graph.
+  const Tensor& whole_offsets() const;
+  const RankRows* rank() const;  ///< that has these edges or rows; null for a whole graph
 
   const Relation& relation() const;
   /// A graph converts to its relation in edge operations.
@@ -62,7 +75,8 @@ class Graph {
   const EdgeAttributes& edge_attributes() const;  ///< all of them, by name; may be empty
   /// The same graph, sharing everything derived, with one attribute added, replaced or (absent) removed.
   Graph with_edge_attr(std::string name, Tensor attribute) const;
-  /// The same edges and attributes with other weights (float32 [M]; absent: unweighted).
+  /// The same edges and attributes with other weights (float32 [M]; absent: unweighted, also for
+  /// from_rank_edges()).
   Graph with_edge_weight(Tensor weight) const;
   /// The same edges with weights taken as already normalised: every matrix below is A with these weights, as
   /// for parts of a graph whose weights come from the full graph's degrees (GraphSAINT's subgraphs). All
@@ -99,14 +113,17 @@ class Graph {
   /// Includes everything derived so far: the relation's forms and the matrices.
   Graph to(Device device) const;
   /// This rank's nodes, with their edges, weights and attributes, on the group's device
-  /// (Relation::rank_rows). The matrices are the rank's rows of this graph's, so that a node's sums do not
-  /// depend on the number of ranks. All ranks call it together with a graph of the same contents, and use the
-  /// result together. Throws Error unless the nodes are those of the cut.
+  /// (Relation::rank_part). The matrices are the rank's rows of this graph's, made from its edges and all
+  /// ranks' degrees, so that a node's sums do not depend on the number of ranks. All ranks call it together
+  /// with a graph of the same contents or from_rank_edges(), and use the result together. Throws Error unless
+  /// the nodes are those of the cut.
   Graph rank_rows(const RankRows& rank) const;
 
  private:
   friend struct detail::CarrierAccess;
   Graph carried_to(detail::Carrier& carrier) const;
+  Graph rank_edges(const RankRows& rank) const;
+  void require_matrices() const;
 
   struct Impl;
   const Impl& impl() const;

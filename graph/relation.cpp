@@ -284,8 +284,7 @@ Relation Relation::from_transposed(Csr out_edges, std::optional<bool> symmetric)
   return from_csr(std::move(out_edges), symmetric).reversed();
 }
 
-Relation Relation::rank_rows(const RankRows& rank) const {
-  const Csr in_edges = rank.rows(csr()), out_edges = rank.rows(transposed());
+Relation Relation::rank_part(const RankRows& rank, const Csr& in_edges, const Csr& out_edges) {
   const auto halo = [&rank](const Csr& rows) {
     return Halo(rank.group, rank.cut, rows, rank.wire, rank.least_part);
   };

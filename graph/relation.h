@@ -70,11 +70,11 @@ class Relation {
   /// `out_edges`: row j holds the targets of source j's edges, ascending.
   static Relation from_transposed(Csr out_edges, std::optional<bool> symmetric = {});
 
-  /// This rank's part of the relation, which has one set of nodes: the in-edges and the out-edges of its
-  /// nodes, on the group's device. num_src() and num_dst() are their number. Sums over neighbours fetch the
-  /// rows of other nodes from their ranks, and have the bits of the whole. All ranks call it together, and
-  /// every operation on it. Edges are numbered in csr() order.
-  Relation rank_rows(const RankRows& rank) const;
+  /// This rank's part of a relation, which has one set of nodes: its rows of csr() and of transposed(), over
+  /// all columns, on the group's device. num_src() and num_dst() are their number. Sums over neighbours fetch
+  /// the rows of other nodes from their ranks, and have the bits of the whole. All ranks call it together,
+  /// and every operation on it. Edges are numbered in csr() order.
+  static Relation rank_part(const RankRows& rank, const Csr& in_edges, const Csr& out_edges);
 
   explicit operator bool() const { return impl_ != nullptr; }  ///< false if default-constructed
   /// Identity of the object, not equality of the edges.
@@ -87,7 +87,7 @@ class Relation {
   /// True if the sources of every row of csr() ascend.
   bool rows_ascend() const;
 
-  bool is_rank_part() const;     ///< made by rank_rows()
+  bool is_rank_part() const;     ///< made by rank_part()
   bool knows_out_edges() const;  ///< false for with_local_edges(), which has no transposed()
   /// x [num_src, ...] with the rows of other ranks that csr() names, whose columns are rows of the result; x
   /// itself unless this is a rank's part. Those for transposed() are reversed()'s.

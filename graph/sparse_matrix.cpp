@@ -1,7 +1,6 @@
 #include <adjoint/core/capture.h>
 #include <adjoint/core/detail/carrier.h>
 #include <adjoint/graph/edge_attributes.h>
-#include <adjoint/graph/ranks/rank_edges.h>
 #include <adjoint/graph/sparse_matrix.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
@@ -49,6 +48,12 @@ SparseMatrix::SparseMatrix(Relation relation, Tensor values)
   if (values_) tile_values_ = std::make_shared<KeptTileValues>();
 }
 
+SparseMatrix::SparseMatrix(Relation part, Tensor values, Tensor adjoint_values)
+    : SparseMatrix(std::move(part), std::move(values)) {
+  adjoint_values_ = std::move(adjoint_values);
+  if (values_) kept_version_ = values_.version();
+}
+
 SparseMatrix SparseMatrix::from_csr(int64_t rows, int64_t cols, const std::vector<int64_t>& offsets,
                                     const std::vector<int32_t>& indices, const std::vector<float>& values) {
   const auto entries = static_cast<int64_t>(indices.size());
@@ -93,17 +98,6 @@ SparseMatrix SparseMatrix::for_features(DType dtype) const {
   if (adjoint_values_) wide.adjoint_values_ = adjoint_values_.to(dtype);
   wide.kept_version_ = wide.values_.version();
   return wide;
-}
-
-SparseMatrix SparseMatrix::rank_rows(const RankRows& rank, const Relation& known) const {
-  const auto in_order = [](const CsrMatrix& a) {
-    return a.values && a.order ? detail::gather_edges(a.values, a.order) : a.values;
-  };
-  SparseMatrix part(known ? known : relation_.rank_rows(rank),
-                    rank.values(relation_.csr(), in_order(matrix())));
-  part.adjoint_values_ = rank.values(relation_.transposed(), in_order(adjoint()));
-  if (part.values_) part.kept_version_ = part.values_.version();
-  return part;
 }
 
 void SparseMatrix::set_factors(Tensor row, Tensor column) {

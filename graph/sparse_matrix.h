@@ -17,6 +17,8 @@ class SparseMatrix {
   SparseMatrix() = default;
   /// `values` float [entries] by the relation's edge numbers (for a CSR: in its order); absent: ones.
   explicit SparseMatrix(Relation relation, Tensor values = {});
+  /// This rank's rows of a matrix over Relation::rank_part(), with the values of its rows of the transpose.
+  SparseMatrix(Relation part, Tensor values, Tensor adjoint_values);
   /// Copies host arrays: offsets [rows + 1], the columns of a row in any order, which are sorted; no
   /// `values`: ones. Throws if inconsistent.
   static SparseMatrix from_csr(int64_t rows, int64_t cols, const std::vector<int64_t>& offsets,
@@ -55,9 +57,6 @@ class SparseMatrix {
   /// place.
   void keep_adjoint(bool self_adjoint = false);
 
-  /// This rank's rows of the matrix and of its transpose (Relation::rank_rows). `part`: relation()'s, if it
-  /// is there already.
-  SparseMatrix rank_rows(const RankRows& rank, const Relation& part = {}) const;
   /// Includes everything its relation has derived (Relation::to).
   SparseMatrix to(Device device) const;
   /// float32 [rows, cols]; parallel entries add up.

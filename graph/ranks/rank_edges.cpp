@@ -3,28 +3,21 @@
 
 namespace adj {
 
-namespace {
-
-/// First and last (exclusive) entry of this rank's rows.
-std::pair<int64_t, int64_t> entries_of(const RankRows& rank, const Csr& all) {
-  ADJ_CHECK(all.rows == rank.cut.rows() && all.cols == rank.cut.rows(),
+std::pair<int64_t, int64_t> RankRows::entries(const Csr& all) const {
+  ADJ_CHECK(all.rows == cut.rows() && all.cols == cut.rows(),
             "ranks: a structure of {} rows and {} columns, expected {} of both, as they are cut", all.rows,
-            all.cols, rank.cut.rows());
+            all.cols, cut.rows());
   const auto entry = [&](int64_t row) { return all.offsets.rows(row, row + 1).to_vector<int64_t>()[0]; };
-  return {entry(rank.begin()), entry(rank.end())};
+  return {entry(begin()), entry(end())};
 }
 
-}  // namespace
-
 Csr RankRows::rows(const Csr& all) const {
-  const auto [first, last] = entries_of(*this, all);
+  const auto [first, last] = entries(all);
   std::vector<int64_t> offsets = all.offsets.rows(begin(), end() + 1).to_vector<int64_t>();
   for (int64_t& offset : offsets) offset -= first;
   Csr part{end() - begin(), all.cols, Tensor::from(offsets, group.device()),
-           all.indices.rows(first, last).to(group.device()).clone()};
+           all.indices.rows(first, last).to(group.device())};
   part.ascending = all.ascending;
-  part.whole = all.whole_sizes();
-  group.barrier();  // before a rank waits for others on a device from which these still copy
   return part;
 }
 
@@ -41,10 +34,10 @@ Tensor RankRows::gather(const Tensor& x) const { return group.size() == 1 ? x : 
 
 Tensor RankRows::values(const Csr& all, const Tensor& values) const {
   if (!values) return {};
-  const auto [first, last] = entries_of(*this, all);
-  const Tensor part = values.rows(first, last).to(group.device()).clone();
-  group.barrier();
-  return part;
+  const auto [first, last] = entries(all);
+  const Tensor part = values.rows(first, last);
+  // Not a view that would keep the others.
+  return group.device().is_cpu() && part.numel() < values.numel() ? part.clone() : part.to(group.device());
 }
 
 }  // namespace adj

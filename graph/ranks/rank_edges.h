@@ -3,6 +3,8 @@
 #include <adjoint/graph/ranks/halo.h>
 
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace adj {
 
@@ -26,7 +28,9 @@ struct RankRows {
   std::vector<int64_t> counts() const;                                             ///< rows of each rank
   /// [N, ...] from every rank's rows x; all ranks call it together.
   Tensor gather(const Tensor& x) const;
-  /// This rank's rows of a structure over all nodes, on the group's device; whole_sizes() are those of `all`.
+  /// First and last (exclusive) entry of this rank's rows of a structure over all nodes.
+  std::pair<int64_t, int64_t> entries(const Csr& all) const;
+  /// This rank's rows of a structure over all nodes on the host, on the group's device.
   Csr rows(const Csr& all) const;
   /// The values of these rows' entries; absent if `values`, in the order of the entries of `all`, are.
   Tensor values(const Csr& all, const Tensor& values) const;

@@ -163,6 +163,7 @@ struct GcnNormalizeArgs {
   const CsrMatrix& a;
   Tensor& degree;
   Tensor& weights;
+  bool known = false;  ///< `degree` is an input: `a` has only some rows of the matrix whose sums these are
 
   void check(std::string_view op) const {
     check_matrix(op, a, DType::f32);
@@ -176,16 +177,19 @@ struct GcnNormalizeArgs {
 };
 ADJ_KERNEL(gcn_normalize, GcnNormalizeArgs)  ///< Symmetric normalisation.
 
-/// weights[e] = values[e] / d_i with d the row sums of `a`; rows whose sum is 0 stay 0.
+/// weights[e] = values[e] / d_i with d the row sums of `a`; or values[e] / d_j with d the `column_sums`
+/// float32 [cols], as the transpose has it. 0 where the sum is 0.
 struct RowNormalizeEntriesArgs {
   const CsrMatrix& a;
   Tensor& weights;
+  const Tensor& column_sums = kAbsent;
 
   void check(std::string_view op) const {
     check_matrix(op, a, DType::f32);
     ADJ_CHECK(!a.order || !a.values || !weights.shares_storage_with(a.values),
               "{}: weights cannot be the values if there is an order between them", op);
     check_tensor(op, "weights", weights, {a.csr.entries()}, DType::f32, a.device());
+    if (column_sums) check_tensor(op, "column_sums", column_sums, {a.csr.cols}, DType::f32, a.device());
   }
 };
 ADJ_KERNEL(row_normalize_entries, RowNormalizeEntriesArgs)  ///< Normalisation by rows.

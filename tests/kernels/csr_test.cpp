@@ -283,6 +283,19 @@ TEST_CASE("gcn_normalize divides by the roots of the row sums") {
         kernels::gcn_normalize({.a = {m.csr, value, {}}, .degree = degree, .weights = weights});
         CHECK(close(degree, d, 1e-6));
         CHECK(close(weights, expected, 1e-6));
+        // By the sums of a matrix of which these are some rows, and as its transpose has them.
+        std::vector<float> twice = degree.to_vector<float>();
+        for (float& sum : twice) sum *= 2;
+        Tensor all = Tensor::from(twice, device), of_part = Tensor::empty_like(weights);
+        kernels::gcn_normalize({.a = {m.csr, value, {}}, .degree = all, .weights = of_part, .known = true});
+        CHECK(all.to_vector<float>() == twice);
+        Numbers half = expected;
+        for (double& w : half) w /= 2;
+        CHECK(close(of_part, half, 1e-6));
+        kernels::row_normalize_entries({.a = {m.csr, value, {}}, .weights = of_part, .column_sums = degree});
+        Numbers by_column;
+        m.each([&](size_t, size_t j, size_t e) { by_column.push_back(d[j] != 0.0 ? v[e] / d[j] : 0.0); });
+        CHECK(close(of_part, by_column, 1e-6));
         if (weighted) {
           kernels::gcn_normalize({.a = {m.csr, value, {}}, .degree = degree, .weights = value});
           CHECK(same_bits(weights, value));

@@ -256,7 +256,7 @@ void insert_diagonal(const InsertDiagonalArgs& args) {
 }
 
 void gcn_normalize(const GcnNormalizeArgs& args) {
-  row_sums({.a = args.a, .y = args.degree});
+  if (!args.known) row_sums({.a = args.a, .y = args.degree});
   const EntryValues<float> values(args.a);
   const int32_t* indices = args.a.csr.indices.data<int32_t>();
   const float* d = args.degree.data<float>();
@@ -272,10 +272,15 @@ void gcn_normalize(const GcnNormalizeArgs& args) {
 
 void row_normalize_entries(const RowNormalizeEntriesArgs& args) {
   const EntryValues<float> values(args.a);
+  const int32_t* indices = args.a.csr.indices.data<int32_t>();
+  const float* column_sums = args.column_sums ? args.column_sums.data<float>() : nullptr;
   float* out = args.weights.mutable_data<float>();
   for_rows(args.a.csr, [=](int64_t, int64_t begin, int64_t end) {
-    const float sum = sum_entries(values, begin, end);
-    for (int64_t e = begin; e < end; ++e) out[e] = sum != 0.0f ? values[e] / sum : 0.0f;
+    const float row_sum = column_sums == nullptr ? sum_entries(values, begin, end) : 0.0f;
+    for (int64_t e = begin; e < end; ++e) {
+      const float sum = column_sums == nullptr ? row_sum : column_sums[indices[e]];
+      out[e] = sum != 0.0f ? values[e] / sum : 0.0f;
+    }
   });
 }
 

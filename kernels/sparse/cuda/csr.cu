@@ -240,7 +240,7 @@ void insert_diagonal(const InsertDiagonalArgs& args) {
 }
 
 void gcn_normalize(const GcnNormalizeArgs& args) {
-  row_sums({.a = args.a, .y = args.degree});
+  if (!args.known) row_sums({.a = args.a, .y = args.degree});
   const EntryValues value(args.a);
   const int32_t* columns = args.a.csr.indices.data<int32_t>();
   const float* degrees = args.degree.data<float>();
@@ -252,13 +252,18 @@ void gcn_normalize(const GcnNormalizeArgs& args) {
 }
 
 void row_normalize_entries(const RowNormalizeEntriesArgs& args) {
-  Tensor sums = Tensor::empty({args.a.csr.rows}, DType::f32, args.a.csr.device());
-  row_sums({.a = args.a, .y = sums});
+  const bool by_column = static_cast<bool>(args.column_sums);
+  Tensor sums = args.column_sums;
+  if (!by_column) {
+    sums = Tensor::empty({args.a.csr.rows}, DType::f32, args.a.csr.device());
+    row_sums({.a = args.a, .y = sums});
+  }
   const EntryValues value(args.a);
-  const float* row_sum = sums.data<float>();
+  const int32_t* columns = args.a.csr.indices.data<int32_t>();
+  const float* divisors = sums.data<float>();
   float* out = args.weights.mutable_data<float>();
   for_each_entry("row_normalize_entries", args.a.csr, [=] __device__(int64_t i, int64_t e) {
-    const float sum = row_sum[i];
+    const float sum = divisors[by_column ? columns[e] : i];
     out[e] = sum != 0.0f ? value(e) / sum : 0.0f;
   });
 }
