@@ -54,10 +54,10 @@ Dataset Dataset::to(Device device) const {
   return moved;
 }
 
-Dataset load_demo_dataset() {
+Dataset load_demo_dataset(const LoadOptions& options) {
   const auto* begin = reinterpret_cast<const std::byte*>(adjoint_data_demo);
   const auto* end = reinterpret_cast<const std::byte*>(adjoint_data_demo_end);
-  return load_dataset(std::span(begin, end), "demo dataset");
+  return load_dataset(std::span(begin, end), "demo dataset", options);
 }
 
 }  // namespace adj

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <adjoint/core/group.h>
 #include <adjoint/data/item_table.h>
 #include <adjoint/graph/graph.h>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +28,8 @@ struct Dataset : ItemTable {
   Tensor part;   ///< int32 [N], 0 to N - 1: a node partition (graph/order/partition.h), optional
   Tensor order;  ///< int32 [N] for reordered nodes: node i is node order[i] of the original dataset
                  ///< (data/reordered.h); absent in the original order
+  /// For fingerprint(), if `graph` was read by LoadOptions::ranks: of the edges of all.
+  std::optional<uint64_t> edges_hash;
 
   int64_t num_nodes() const { return graph.num_nodes(); }  ///< N, of all graphs together
   /// Number of classes, or of columns of y.
@@ -47,6 +51,11 @@ struct LoadOptions {
   /// read once, some megabytes at a time, to check that all values are finite. Throws DataError if the
   /// features are sparse, or stored so that FileRows cannot read single rows.
   bool features_in_file = false;
+  /// Several ranks, which load together: `graph` has only the edges of this rank's nodes
+  /// (Graph::from_rank_edges), as RowCut cuts those of the file. The list is read twice, some megabytes at a
+  /// time, and offsets of 24 bytes a node stay besides. Throws DataError, also if the ranks' edges differ.
+  /// Labels of edges are by the whole graph: with these each rank has all of it, and says so.
+  std::optional<Group> ranks = std::nullopt;
 };
 
 /// Reads and checks a file of the schema, version 1, to the CPU. Throws DataError naming file, place and what
@@ -57,7 +66,8 @@ struct LoadOptions {
 /// result for files with float32 and int32.
 Dataset load_dataset(const std::string& path, const LoadOptions& options = {});
 /// Same from memory, for embedded data; `name` replaces the path in messages.
-Dataset load_dataset(std::span<const std::byte> image, const std::string& name);
+Dataset load_dataset(std::span<const std::byte> image, const std::string& name,
+                     const LoadOptions& options = {});
 
 /// The readable contents of a file, and all its problems.
 struct CheckedDataset {
@@ -92,6 +102,6 @@ void save_dataset(const Dataset& dataset, const std::string& path, int gzip = 0)
 /// in a file some megabytes at a time.
 std::string fingerprint(const Dataset& data);
 /// The dataset embedded in the library: `make demo` and every program without --data.
-Dataset load_demo_dataset();
+Dataset load_demo_dataset(const LoadOptions& options = {});
 
 }  // namespace adj

@@ -146,14 +146,17 @@ void DatasetReader::read_edges() {
   if (file_.has("edges/attr")) attributes.emplace("attr", values_.floats("edges/attr", {edges, kAny}));
   if (file_.has("edges/time")) attributes.emplace("time", values_.integers("edges/time", edges));
   const auto attr = attributes.find("attr");
-  const int64_t columns = attr != attributes.end() && attr->second ? attr->second.size(1) : kAny;
-  data_.attr_names = names_at("edges/attr_names", columns, "column");
-  data_.attr_encoder = encoder_at("edges/attr_encoder", columns, data_.attr_names);
+  read_edge_names(attr != attributes.end() && attr->second ? attr->second.size(1) : kAny);
   if (!nodes_ || !sound({"edges/src", "edges/dst"})) return;
   if (!sound({"edges/weight"})) weight = {};
   for (const std::string_view name : {"attr", "time"})
     if (!sound({fmt::format("edges/{}", name)})) attributes.erase(attributes.find(name));
   data_.graph = Graph::from_coo(*nodes_, src, dst, weight, attributes);
+}
+
+void DatasetReader::read_edge_names(int64_t columns) {
+  data_.attr_names = names_at("edges/attr_names", columns, "column");
+  data_.attr_encoder = encoder_at("edges/attr_encoder", columns, data_.attr_names);
 }
 
 void number_edges(Dataset& data) {
@@ -167,7 +170,7 @@ void number_edges(Dataset& data) {
   data.use_first_split();
 }
 
-void DatasetReader::check_graphs_apart(const Tensor& src, const Tensor& dst) {
+void DatasetReader::check_graphs_apart(const Tensor& src, const Tensor& dst, int64_t first) {
   const auto offsets = data_.graph_offsets.to_vector<int64_t>();
   const auto graph_of = [&](int32_t node) {
     return std::upper_bound(offsets.begin(), offsets.end(), int64_t{node}) - offsets.begin() - 1;
@@ -179,11 +182,11 @@ void DatasetReader::check_graphs_apart(const Tensor& src, const Tensor& dst) {
     if (source[e] < 0 || source[e] >= nodes || target[e] < 0 || target[e] >= nodes)
       continue;  // already reported
     if (graph_of(source[e]) != graph_of(target[e]))
-      wrong.found(e, [&] {
+      wrong.found(first + e, [&] {
         return fmt::format(
             "an edge from node {} of graph {} to node {} of graph {} at position {}, expected edges within "
             "graphs",
-            source[e], graph_of(source[e]), target[e], graph_of(target[e]), e);
+            source[e], graph_of(source[e]), target[e], graph_of(target[e]), first + e);
       });
   }
   wrong.say();

@@ -44,7 +44,10 @@ Dataset detail::DatasetReader::read() {
   read_header();
   check_nodes(count_edges());
   read_graphs();
-  read_edges();
+  if (reads_rank_edges())
+    read_rank_edges(*options_.ranks);
+  else
+    read_edges();
   read_contents();
   return std::move(data_);
 }
@@ -106,9 +109,9 @@ Dataset load_dataset(const std::string& path, const LoadOptions& options) {
   return detail::DatasetReader(file, nullptr, options).read();
 }
 
-Dataset load_dataset(std::span<const std::byte> image, const std::string& name) {
+Dataset load_dataset(std::span<const std::byte> image, const std::string& name, const LoadOptions& options) {
   const H5Reader file = H5Reader::from_image(image, name, detail::kSchema);
-  return detail::DatasetReader(file).read();
+  return detail::DatasetReader(file, nullptr, options).read();
 }
 
 CheckedDataset check_dataset(const std::string& path) {

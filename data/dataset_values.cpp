@@ -80,30 +80,30 @@ bool all_finite(const float* x, int64_t n) {
 /// check(values, n, position) checks each block in its stored type, and returns true if all values are
 /// valid.
 template <class T, class Expect, class Check>
-Tensor FileValues::read_as(const std::string& path, WrongValues& wrong, Expect expect, Check check) const {
+Tensor FileValues::read_as(const std::string& path, WrongValues& wrong, Expect expect, Check check,
+                           RowRange rows) const {
   Tensor result;
   problems_.attempt(path, [&] {
     expect();
     const std::vector<int64_t>& shape = file_.shape(path);
     int64_t row = 1;
     for (size_t d = 1; d < shape.size(); ++d) row *= shape[d];
-    Tensor values =
-        Tensor::empty(shape.size() == 2 ? Shape{shape[0], shape[1]} : Shape{shape[0]}, dtype_of<T>());
-    T* const target = values.template mutable_data<T>();
+    const int64_t end = rows.end == kAny ? shape[0] : rows.end, wanted = end - rows.begin;
+    Tensor values = Tensor::empty(shape.size() == 2 ? Shape{wanted, shape[1]} : Shape{wanted}, dtype_of<T>());
+    T* const begin = values.template mutable_data<T>();
     const auto read_stored = [&]<class S>() {
-      file_.for_blocks(path, [&](int64_t first, int64_t count) {
+      file_.for_blocks(path, rows.begin, end, [&](int64_t first, int64_t count) {
         const int64_t offset = first * row, n = count * row;
+        T* const target = begin + (first - rows.begin) * row;
         if constexpr (std::is_same_v<S, T>) {
-          file_.rows(path, first, count, target + offset);
-          check(target + offset, n, offset);
+          file_.rows(path, first, count, target);
+          check(target, n, offset);
         } else {
           std::vector<S> stored(static_cast<size_t>(n));
           file_.rows(path, first, count, stored.data());
           const bool good = check(stored.data(), n, offset);
-          for (int64_t k = 0; good && k < n; ++k)
-            target[offset + k] = static_cast<T>(stored[static_cast<size_t>(k)]);
-          for (int64_t k = 0; !good && k < n; ++k)
-            target[offset + k] = nearest<T>(stored[static_cast<size_t>(k)]);
+          for (int64_t k = 0; good && k < n; ++k) target[k] = static_cast<T>(stored[static_cast<size_t>(k)]);
+          for (int64_t k = 0; !good && k < n; ++k) target[k] = nearest<T>(stored[static_cast<size_t>(k)]);
         }
       });
     };
@@ -121,10 +121,11 @@ Tensor FileValues::read_as(const std::string& path, WrongValues& wrong, Expect e
   return result;
 }
 
-Tensor FileValues::indices(const std::string& path, int64_t length, int64_t limit, int64_t least) const {
+Tensor FileValues::indices(const std::string& path, int64_t length, int64_t limit, int64_t least,
+                           RowRange rows) const {
   WrongValues wrong(problems_, path);
   const auto expect = [&] { file_.expect_integers(path, {length}); };
-  return read_as<int32_t>(path, wrong, expect, [&](const auto* values, int64_t n, int64_t offset) {
+  const auto check = [&](const auto* values, int64_t n, int64_t offset) {
     if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(*values)>>)
       if (all_within(values, n, least, limit)) return true;
     for (int64_t k = 0; k < n; ++k)
@@ -133,13 +134,15 @@ Tensor FileValues::indices(const std::string& path, int64_t length, int64_t limi
           return fmt::format("{} at position {}, expected {} to {}", value, offset + k, least, limit - 1);
         });
     return false;
-  });
+  };
+  return read_as<int32_t>(path, wrong, expect, check, rows);
 }
 
-Tensor FileValues::integers(const std::string& path, int64_t length) const {
+Tensor FileValues::integers(const std::string& path, int64_t length, RowRange rows) const {
   WrongValues none(problems_, path);
   const auto expect = [&] { file_.expect_integers(path, {length}); };
-  return read_as<int64_t>(path, none, expect, [](const auto*, int64_t, int64_t) { return true; });
+  const auto check = [](const auto*, int64_t, int64_t) { return true; };
+  return read_as<int64_t>(path, none, expect, check, rows);
 }
 
 Tensor FileValues::offsets(const std::string& path, int64_t length, int64_t total,
@@ -168,10 +171,11 @@ Tensor FileValues::offsets(const std::string& path, int64_t length, int64_t tota
   return offsets;
 }
 
-Tensor FileValues::floats(const std::string& path, std::initializer_list<int64_t> shape) const {
+Tensor FileValues::floats(const std::string& path, std::initializer_list<int64_t> shape,
+                          RowRange rows) const {
   WrongValues wrong(problems_, path);
   const auto expect = [&] { file_.expect_floats(path, shape); };
-  return read_as<float>(path, wrong, expect, [&](const auto* values, int64_t n, int64_t offset) {
+  const auto check = [&](const auto* values, int64_t n, int64_t offset) {
     constexpr double kMost = std::numeric_limits<float>::max();
     if constexpr (std::is_same_v<decltype(values), const float*>)
       if (all_finite(values, n)) return true;
@@ -185,7 +189,8 @@ Tensor FileValues::floats(const std::string& path, std::initializer_list<int64_t
       });
     }
     return good;
-  });
+  };
+  return read_as<float>(path, wrong, expect, check, rows);
 }
 
 Tensor FileValues::targets(const std::string& path, bool binary) const {

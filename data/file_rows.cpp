@@ -35,6 +35,16 @@ FileRows FileRows::open(const std::string& file, const std::string& dataset) {
   return rows;
 }
 
+bool FileRows::can_open(const std::string& file, const std::string& dataset) {
+  try {
+    const H5Reader reader = H5Reader::open(file, {dataset});
+    reader.expect_floats(dataset, {-1, -1});
+    return reader.dtype(dataset) == DType::f32 && reader.has_plain_rows(dataset);
+  } catch (const DataError&) {
+    return false;
+  }
+}
+
 FileRows FileRows::row_normalized() const {
   return mapped([](const Tensor& rows) {
     Tensor normalized = rows;  // in-place

@@ -18,6 +18,8 @@ class FileRows {
   /// dataset is missing, of another shape or type, not finite (naming the place), or does not allow reading
   /// single rows (compressed, chunked).
   static FileRows open(const std::string& file, const std::string& dataset = "nodes/x");
+  /// Whether the dataset is stored so that open() can read single rows. False for what cannot be opened.
+  static bool can_open(const std::string& file, const std::string& dataset = "nodes/x");
 
   /// The same rows, each divided by its sum as it is read, bitwise equal to Features::row_normalized(): rows
   /// with sum 0 are unchanged. A row whose quotients overflow is not finite; this is not checked.

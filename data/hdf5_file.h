@@ -77,9 +77,11 @@ class H5Reader {
   /// Gather: row k of `to` is row index[k], for a dataset with has_plain_rows(), in parallel. Throws
   /// adj::Error for an index out of range, naming its position.
   void gather(std::string_view path, std::span<const int32_t> index, void* buffer) const;
-  /// Calls f(first, count) over blocks of rows of a size that is efficient to read: about a megabyte, or a
-  /// compressed chunk. In parallel if that is faster.
+  /// Calls f(first, count) over blocks of the rows [begin, end) (all of them) of a size that is efficient to
+  /// read: about a megabyte, or a compressed chunk. In parallel if that is faster.
   void for_blocks(std::string_view path, const std::function<void(int64_t first, int64_t count)>& f) const;
+  void for_blocks(std::string_view path, int64_t begin, int64_t end,
+                  const std::function<void(int64_t first, int64_t count)>& f) const;
 
   bool has_attribute(std::string_view object, std::string_view name) const;  ///< false without the object
   /// Names of an object's attributes, ascending; empty if the object does not exist.

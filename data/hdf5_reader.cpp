@@ -291,16 +291,21 @@ void H5Reader::gather(std::string_view path, std::span<const int32_t> index, voi
 }
 
 void H5Reader::for_blocks(std::string_view path, const std::function<void(int64_t, int64_t)>& f) const {
+  for_blocks(path, 0, dataset(path).rows(), f);
+}
+
+void H5Reader::for_blocks(std::string_view path, int64_t begin, int64_t rows,
+                          const std::function<void(int64_t, int64_t)>& f) const {
   (void)dtype(path);
   const Object& object = dataset(path);
-  const int64_t rows = object.rows(), row = std::max<int64_t>(1, static_cast<int64_t>(object.row_bytes()));
+  const int64_t row = std::max<int64_t>(1, static_cast<int64_t>(object.row_bytes()));
   if (object.offset != hdf5::kNowhere)
-    return parallel_for(rows, std::max<int64_t>(1, kBlock / row),
-                        [&](int64_t begin, int64_t end) { f(begin, end - begin); });
+    return parallel_for(rows - begin, std::max<int64_t>(1, kBlock / row),
+                        [&](int64_t first, int64_t last) { f(begin + first, last - first); });
   // Sequential, in full chunks of the file, so that nothing is decompressed twice.
   int64_t step = std::max<int64_t>(1, kDecompressed / row);
   if (step > object.band) step = step / object.band * object.band;
-  for (int64_t first = 0; first < rows;) {
+  for (int64_t first = begin; first < rows;) {
     const int64_t band_end = (first / object.band + 1) * object.band;
     const int64_t end = std::min({rows, first + step, step < object.band ? band_end : rows});
     f(first, end - first);

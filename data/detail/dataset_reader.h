@@ -20,6 +20,10 @@ std::string read_dataset_name(const H5Reader& file);
 /// Takes labels and splits of edges from the order of the list that the graph was made from to edge numbers.
 void number_edges(Dataset& data);
 
+/// State of fingerprint() after the edges of all ranks, of which `data` has one's. All ranks call it
+/// together.
+uint64_t hash_rank_edges(const Dataset& data);
+
 /// Reads a file of the schema in parts: header, graphs and edges (data/dataset_graph.cpp), then what nodes,
 /// edges or graphs have (data/dataset_items.cpp). A part throws at the first problem; or, with a list for
 /// problems, records it and continues with what is valid in the earlier parts.
@@ -56,7 +60,13 @@ class DatasetReader {
 
   void read_graphs();
   void read_edges();
-  void check_graphs_apart(const Tensor& src, const Tensor& dst);
+  void read_edge_names(int64_t columns);
+  /// `first`: position of the first of these edges in the list.
+  void check_graphs_apart(const Tensor& src, const Tensor& dst, int64_t first = 0);
+  /// Those of one rank's nodes (data/dataset_rank_edges.cpp).
+  bool reads_rank_edges() const;
+  void read_rank_edges(const Group& group);
+  Tensor read_degrees(const std::string& path, int64_t edges) const;
 
   void read_features();
   void leave_features(bool sparse);
