@@ -18,10 +18,17 @@ Features marked(const std::vector<int32_t>& columns, int64_t width) {
   return SparseMatrix::from_csr(std::ssize(columns), width, rows, columns, ones);
 }
 
+/// Of all nodes, also for the edges of one rank's.
+template <class T>
+std::vector<T> in_degrees(const Graph& graph) {
+  const auto offsets = graph.whole_offsets().to_vector<int64_t>();
+  std::vector<T> degrees(offsets.size() - 1);
+  for (size_t i = 0; i < degrees.size(); ++i) degrees[i] = static_cast<T>(offsets[i + 1] - offsets[i]);
+  return degrees;
+}
+
 Features one_hot_degrees(const Graph& graph, int64_t width) {
-  const auto offsets = graph.in_edges().offsets.to_vector<int64_t>();
-  std::vector<int32_t> degrees(offsets.size() - 1);
-  for (size_t i = 0; i < degrees.size(); ++i) degrees[i] = static_cast<int32_t>(offsets[i + 1] - offsets[i]);
+  const std::vector<int32_t> degrees = in_degrees<int32_t>(graph);
   const int32_t most = degrees.empty() ? 0 : *std::max_element(degrees.begin(), degrees.end());
   ADJ_CHECK(width == 0 || most < width, "a node with {} in-edges, expected {} at most, as in the training",
             most, width - 1);
@@ -85,7 +92,7 @@ Features made_on_host(NodeFeatures kind, const Graph& graph, int64_t columns) {
       return Features(Tensor::full({graph.num_nodes(), 1}, 1.0));
     case NodeFeatures::degree:
       if (columns > 1) return one_hot_degrees(graph, columns);
-      return Features(graph.in_degrees().to(Device::cpu()).to(DType::f32).reshape({graph.num_nodes(), 1}));
+      return Features(Tensor::from(in_degrees<float>(graph), {graph.num_nodes(), 1}));
     case NodeFeatures::one_hot_degree:
       return one_hot_degrees(graph, columns);
     case NodeFeatures::random_walk:

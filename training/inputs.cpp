@@ -2,12 +2,16 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/feature_summary.h>
+#include <adjoint/graph/ranks/rank_edges.h>
 #include <adjoint/models/node_features.h>
 #include <adjoint/optim/non_finite.h>
 #include <adjoint/training/inputs.h>
 #include <adjoint/training/loader.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -209,6 +213,20 @@ EdgeWeights choose_weights(const Settings& o, const models::EdgeSupport& can, co
   return EdgeWeights::unused;
 }
 
+/// Rows with the scales of all edges' attributes: these, or of a rank's edges the largest of each rank.
+Tensor attribute_scales(const Graph& graph) {
+  const Tensor& attr = graph.edge_attr("attr");
+  const RankRows* rank = graph.rank();
+  if (rank == nullptr) return attr;
+  const int64_t columns = models::edge_attribute_columns(graph);
+  std::vector<float> largest(static_cast<size_t>(columns), 0.0f);
+  const float* x = attr.data<float>();
+  for (int64_t k = 0; k < attr.numel(); ++k)
+    largest[static_cast<size_t>(k % columns)] =
+        std::max(largest[static_cast<size_t>(k % columns)], std::abs(x[k]));
+  return rank->group.gather(Tensor::from(largest, {1, columns}));
+}
+
 int64_t choose_attributes(const Settings& o, const models::EdgeSupport& can, const Dataset& data,
                           const std::string& file) {
   const std::string& model = o.model.model;
@@ -222,7 +240,7 @@ int64_t choose_attributes(const Settings& o, const models::EdgeSupport& can, con
   }
   log_info("edges/attr: {} column{}, used by {} unscaled; --edge-attributes ignore leaves them out", columns,
            columns == 1 ? "" : "s", model);
-  if (const FeatureSummary summary = summary_of(Features(data.graph.edge_attr("attr")));
+  if (const FeatureSummary summary = summary_of(Features(attribute_scales(data.graph)));
       summary.scales_differ())
     log_warning(
         "edges/attr: columns of very different scale, the largest value is {:.3g} in one and {:.3g} in "
@@ -231,32 +249,71 @@ int64_t choose_attributes(const Settings& o, const models::EdgeSupport& can, con
   return columns;
 }
 
+/// Of the weights of a graph, or of all ranks' edges.
+struct WeightCounts {
+  int64_t all = 0, not_zero = 0, negative = 0;
+  /// Sum of the weights of a node's in-edges and, if it has none, of a self-loop; and the first such node.
+  double least_degree = std::numeric_limits<double>::infinity();
+  int64_t least_node = 0;
+
+  void add(const WeightCounts& other) {
+    all += other.all, not_zero += other.not_zero, negative += other.negative;
+    if (other.least_degree < least_degree) least_degree = other.least_degree, least_node = other.least_node;
+  }
+};
+
+WeightCounts count_weights(const Graph& graph) {
+  const Csr& edges = graph.in_edges();
+  const Tensor& order = graph.relation().csr_order();
+  const auto offsets = edges.offsets.to_vector<int64_t>();
+  const auto sources = edges.indices.to_vector<int32_t>();
+  const Tensor sorted = order ? detail::gather_edges(graph.edge_weight(), order) : graph.edge_weight();
+  const auto weight = sorted.to_vector<float>();
+  const RankRows* rank = graph.rank();
+  WeightCounts counts{.all = std::ssize(weight)};
+  for (const float w : weight) counts.not_zero += w != 0.0f, counts.negative += w < 0.0f;
+  const int64_t begin = rank != nullptr ? rank->begin() : 0;
+  const int64_t end = rank != nullptr ? rank->end() : graph.num_nodes();
+  for (int64_t i = begin; i < end; ++i) {
+    const auto first = offsets[static_cast<size_t>(i)], last = offsets[static_cast<size_t>(i) + 1];
+    const bool loop =
+        std::binary_search(sources.begin() + first, sources.begin() + last, static_cast<int32_t>(i));
+    counts.add(
+        {.least_degree = std::accumulate(weight.begin() + first, weight.begin() + last, loop ? 0.0 : 1.0),
+         .least_node = i});
+  }
+  if (rank == nullptr) return counts;
+  const auto number = [](int64_t n) { return static_cast<double>(n); };  // exact
+  const auto all = rank->group
+                       .gather(Tensor::from(std::vector{number(counts.all), number(counts.not_zero),
+                                                        number(counts.negative), counts.least_degree,
+                                                        number(counts.least_node)})
+                                   .reshape({1, 5}))
+                       .to_vector<double>();
+  WeightCounts sums;
+  const auto count = [&](size_t k) { return static_cast<int64_t>(all[k]); };
+  for (size_t k = 0; k < all.size(); k += 5)
+    sums.add({count(k), count(k + 1), count(k + 2), all[k + 3], count(k + 4)});
+  return sums;
+}
+
 }  // namespace
 
 void check_weights(const Graph& graph, const std::string& file, bool parts, const std::string& hint) {
-  const std::vector<float> weight = graph.edge_weight().to_vector<float>();
-  if (weight.empty()) return;
-  if (std::all_of(weight.begin(), weight.end(), [](float w) { return w == 0.0f; }))
-    log_warning("edges/weight: all are 0, so that no node has neighbours{}", hint);
-  const auto negative = std::count_if(weight.begin(), weight.end(), [](float w) { return w < 0.0f; });
-  if (negative == 0) return;
-  const std::string found = fmt::format("{} of {} are negative", negative, weight.size());
+  const WeightCounts w = count_weights(graph);
+  if (w.all == 0) return;
+  if (w.not_zero == 0) log_warning("edges/weight: all are 0, so that no node has neighbours{}", hint);
+  if (w.negative == 0) return;
+  const std::string found = fmt::format("{} of {} are negative", w.negative, w.all);
   constexpr const char* kWhy = "GCN divides by the roots of degrees, the sums of a node's in-edges' weights";
   if (parts)
     data_fail("{}: edges/weight: {}; {}, which batches may make negative; expected none below 0{}", file,
               found, kWhy, hint);
-  const auto src = graph.edge_index().src.to_vector<int32_t>(),
-             dst = graph.edge_index().dst.to_vector<int32_t>();
-  std::vector<double> degree(static_cast<size_t>(graph.num_nodes()), 1.0);  // an added self-loop
-  for (size_t e = 0; e < src.size(); ++e)
-    if (src[e] == dst[e]) degree[static_cast<size_t>(dst[e])] = 0.0;
-  for (size_t e = 0; e < src.size(); ++e) degree[static_cast<size_t>(dst[e])] += double{weight[e]};
-  const auto least = std::min_element(degree.begin(), degree.end());
-  if (*least <= 0.0)
+  if (w.least_degree <= 0.0)
     data_fail(
         "{}: edges/weight: {}; {}, and that of node {} is {:.3g} with its self-loop; expected positive "
         "degrees{}",
-        file, found, kWhy, least - degree.begin(), *least, hint);
+        file, found, kWhy, w.least_node, w.least_degree, hint);
   log_warning("edges/weight: {}; {}, which are positive here{}", found, kWhy, hint);
 }
 

@@ -79,7 +79,7 @@ void train_rank(const Group& group, const Settings& settings, const LearningTask
 /// Absent for mini-batches.
 std::optional<RowCut> cut_of(const Settings& settings, const LearningTask& task) {
   if (settings.batches.chosen() != nullptr) return std::nullopt;
-  return RowCut(task.data.graph.in_edges().offsets);
+  return RowCut(task.data.graph.whole_offsets());
 }
 
 Settings on_device(Settings settings, const std::string& device) {
@@ -102,7 +102,11 @@ void train_process(const Group& group, const Settings& settings,
         "mpirun --bind-to none, or srun --cpu-bind=none",
         available_cores(), shared_cores());
   const bool batches = settings.batches.chosen() != nullptr;
-  const Settings chosen = on_device(settings, batches ? group.device().str() : "cpu");
+  Settings chosen = on_device(settings, batches ? group.device().str() : "cpu");
+  const bool walks = settings.model.node_features == models::NodeFeatures::random_walk;
+  if (!batches && walks)
+    log_info("--node-features random-walk: each rank holds the whole graph, as walks leave its nodes");
+  if (!batches && !walks) chosen.readers = group;
   const LearningTask task = make(chosen);
   require_same(group, file_of(settings, task.data), task.contents);
   const std::optional<RowCut> cut = cut_of(settings, task);

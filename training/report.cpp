@@ -112,7 +112,7 @@ std::string profile_section(const std::vector<ProfileRow>& rows) {
 
 std::vector<DegreeScore> scores_by_degree(const Graph& graph, const Metric& metric, const Tensor& output,
                                           const Tensor& y, const Tensor& index) {
-  const std::vector<int64_t> offsets = graph.in_edges().offsets.to_vector<int64_t>();
+  const std::vector<int64_t> offsets = graph.whole_offsets().to_vector<int64_t>();
   std::map<int, std::vector<int32_t>> bins;  // by how many bits a degree has
   for (const int32_t node : index.to_vector<int32_t>()) {
     const auto i = static_cast<size_t>(node);

@@ -85,7 +85,7 @@ ReportRows data_rows(const Run& run) {
       {"dataset", data.name},
       {"task", fmt::format("{}, {} {}", examples.task, examples.outputs, word_for_outputs(examples.labels))},
       {"nodes", fmt::format("{}", data.num_nodes())},
-      {"edges", fmt::format("{}{}", data.graph.num_edges(), data.undirected ? ", undirected" : "")},
+      {"edges", fmt::format("{}{}", data.graph.whole_sizes().entries, data.undirected ? ", undirected" : "")},
       {"edge weights", std::string(name_of(p.edges.weights))},
       {"edge attributes", fmt::format("{} columns", p.edges.attributes)},
       {"features", fmt::format("{} columns", task.num_features)},

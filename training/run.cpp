@@ -335,14 +335,14 @@ Insight Run::insight_of(Evaluator& evaluator) const {
   constexpr double kMost = 2e9;  // nodes and edges in all passes
   Insight insight;
   const Features& x = task_.features;
+  const int64_t edges = task_.data.graph.whole_sizes().entries;
   const double passes = static_cast<double>(kRepeats * task_.num_features) *
-                        static_cast<double>(task_.data.num_nodes() + task_.data.graph.num_edges());
+                        static_cast<double>(task_.data.num_nodes() + edges);
   if (!x || x.is_quantized())
     insight.no_importance = "Not computed: the features are not in memory as numbers.";
   else if (task_.num_features > kColumns || passes > kMost)
-    insight.no_importance =
-        fmt::format("Not computed: {} columns of {} nodes and {} edges would take long.", task_.num_features,
-                    task_.data.num_nodes(), task_.data.graph.num_edges());
+    insight.no_importance = fmt::format("Not computed: {} columns of {} nodes and {} edges would take long.",
+                                        task_.num_features, task_.data.num_nodes(), edges);
   else if (!evaluator.outputs_for(x))
     insight.no_importance = "Not computed for models of graphs.";
   else

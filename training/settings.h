@@ -1,10 +1,12 @@
 #pragma once
 
+#include <adjoint/core/group.h>
 #include <adjoint/training/options.h>
 
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 
 namespace adj::training {
 
@@ -23,6 +25,10 @@ struct Settings : Options {
   /// Those of model and training, for --json: "weight_decay" and its value.
   std::vector<std::pair<std::string, std::string>> hyperparameters = {};
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();  ///< of --json's wall_s
+
+  /// Of processes that train on rows of a graph: of its edges and features each reads what belongs to its
+  /// rows.
+  std::optional<adj::Group> readers = std::nullopt;
 
   /// Whether an option whose value is `text` differs from the program's default. False without a command
   /// line.

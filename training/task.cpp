@@ -108,20 +108,41 @@ void require_two_classes(const Examples& examples, const std::string& file) {
 std::string counted(const LearningTask& task) {
   const Examples& examples = task.examples;
   return fmt::format("{} nodes, {} edges, {} features, {} {}; {} {} to train, {} to validate, {} to test{}{}",
-                     task.data.num_nodes(), task.data.graph.num_edges(), task.num_features, examples.outputs,
-                     word_for_outputs(examples.labels), examples.train.numel(), examples.things,
-                     examples.val.numel(), examples.test.numel(),
+                     task.data.num_nodes(), task.data.graph.whole_sizes().entries, task.num_features,
+                     examples.outputs, word_for_outputs(examples.labels), examples.train.numel(),
+                     examples.things, examples.val.numel(), examples.test.numel(),
                      task.splits.size() > 1 ? fmt::format(" ({} splits)", task.splits.size()) : "",
                      examples.unlabelled > 0 ? fmt::format(", {} without a label", examples.unlabelled) : "");
 }
 
 }  // namespace
 
-Dataset load_data(const Options& options) {
-  if (!options.data.path.empty()) return load_dataset(options.data.path, load_options(options.batches));
+namespace {
+
+/// Whether each rank can read its own rows of the features; logs why not.
+bool leaves_features(const Options& options) {
+  if (options.model.node_features != models::NodeFeatures::file) return false;
+  const char* const why = options.data.features_bits != FeatureQuantization::kNone
+                              ? "--features-bits is fitted to all"
+                          : !options.output.report.empty() ? "--report shuffles their columns"
+                          : options.data.path.empty()      ? "they are in no file"
+                          : !FileRows::can_open(options.data.path)
+                              ? "single ones cannot be read: sparse, compressed, chunked or no float32"
+                              : nullptr;
+  if (why != nullptr) log_info("features: each rank holds those of all nodes, as {}", why);
+  return why == nullptr;
+}
+
+}  // namespace
+
+Dataset load_data(const Options& options, const std::optional<Group>& readers) {
+  LoadOptions loading = load_options(options.batches);
+  loading.ranks = readers;
+  if (readers && !loading.features_in_file) loading.features_in_file = leaves_features(options);
+  if (!options.data.path.empty()) return load_dataset(options.data.path, loading);
   if (options.batches.features == FeaturePlace::file)
     usage_fail("--features file: requires --data FILE, the demo dataset is not a file");
-  return load_demo_dataset();
+  return load_demo_dataset(loading);
 }
 
 std::string file_of(const Options& options, const Dataset& data) {
@@ -197,7 +218,7 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
   const FeaturePlace place = options.batches.features;
   if (loader && place != FeaturePlace::split)
     store = feature_store(data, options.batches, options.compute.dtype());
-  if (place == FeaturePlace::device) features = data.x.to(options.compute.dtype());
+  if (place == FeaturePlace::device && data.x) features = data.x.to(options.compute.dtype());
   if (place == FeaturePlace::split) features = rank_rows(data, options.compute);
   data.x = {};  // a copy exists where needed
   if (cuts) cuts->expect(data.graph);
@@ -205,7 +226,7 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
 }
 
 LearningTask node_task(const Settings& settings) {
-  const Dataset data = load_data(settings);
+  const Dataset data = load_data(settings, settings.readers);
   return {settings, data, node_examples(settings, data)};
 }
 

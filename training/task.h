@@ -48,8 +48,9 @@ struct LearningTask {
   const char* aggregation() const { return edges && edges->scatters() ? "scatter" : "reduce"; }
 };
 
-/// The dataset of --data, or the demo. Features stay in the file with --features file.
-Dataset load_data(const Options& options);
+/// The dataset of --data, or the demo. Features stay in the file with --features file, and, for `readers`
+/// (Settings::readers), where they can.
+Dataset load_data(const Options& options, const std::optional<Group>& readers = {});
 /// Name in messages: the path, or the demo's name.
 std::string file_of(const Options& options, const Dataset& data);
 /// The labelled nodes of the dataset. Throws DataError if there are none.

@@ -32,6 +32,8 @@ def expect_equal(left, right):
 
 
 plain = dataset("plain.h5")
+with h5py.File(plain) as one_file:
+    PLAIN_EDGES = {name: one_file[name][:] for name in ("edges/src", "edges/dst")}
 PROGRAMS = {"train_gcn": "", "train_gat": "--hidden 4 --heads 2 --norm batch --attention-dropout 0", "train_sage": "--norm batch", "train_gin": "",
             "train_transformer": "--hidden 8 --heads 2 --attention-dropout 0", "train_agnn": ""}
 # Adam would make steps of the rounding of gradients that are 0, as those of a bias before a batch norm.
@@ -290,13 +292,20 @@ class Devices(unittest.TestCase):
 MPI_ENVIRONMENT = {**os.environ, "ADJOINT_RANK_TIMEOUT": "2", "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
 
 
-def launch(*processes, status=0):
-    """Of processes that mpirun starts: what they write to stdout, to stderr, and the exit status."""
+def launch(*processes, status=0, both=False):
+    """Of processes that mpirun starts: what they write to stdout and the messages on stderr; or (`both`) all in one text."""
     words = " : ".join(f"-n {count} {BIN}/{line}" for count, line in processes).split()
     ran = subprocess.run([os.environ["ADJOINT_MPIRUN"], *words], capture_output=True, text=True, timeout=120,
                          env={**MPI_ENVIRONMENT, "ADJOINT_RANK_TIMEOUT": "60"})
     assert (ran.returncode == 0) == (status == 0), (words, ran.stdout, ran.stderr)
+    if both:
+        return ran.stdout + ran.stderr
     return ran.stdout, [line for line in ran.stderr.splitlines() if line.startswith(("train_", "error:"))]
+
+
+def degrees_in(page):
+    """The table of nodes by in-degree."""
+    return read(page).split("<th>in-degree")[1].split("</table>")[0]
 
 
 def is_running(pid):
@@ -326,6 +335,51 @@ class Processes(unittest.TestCase):
                     left, right = predictions("threads.h5"), predictions("processes.h5")
                     expect_equal(left, right)
 
+    def test_processes_read_their_own_edges(self):
+        weighted = {"edges/weight": rng.random(EDGES).astype(np.float32) + 0.1}
+        scale = np.where(PLAIN_EDGES["edges/dst"] > 250, 1000, 1)  # large at nodes of the last rank
+        attributes = {**PLAIN_EDGES, "edges/attr": (rng.uniform(0.5, 1, (2, EDGES)) * [np.ones(EDGES), scale]).T.astype(np.float32),
+                      "edges/time": np.arange(EDGES) + (1 << 40)}
+        edges = rng.integers(0, NODES, (2, EDGES // 2))
+        both = {"edges/src": np.concatenate([edges[0], edges[1]]), "edges/dst": np.concatenate([edges[1], edges[0]]),
+                "edges/weight": np.tile(weighted["edges/weight"][:EDGES // 2], 2)}
+        every = {"edges/src": np.arange(NODES, dtype=np.int32), "edges/dst": np.arange(NODES, dtype=np.int32)}  # a loop each
+        signed = {"edges/weight": np.where(np.arange(EDGES) % 9 == 0, -0.01, 1).astype(np.float32)}
+        whole = "each rank holds"
+        for name, changes, line, says in (
+                ("weighted", weighted, "train_gcn", ""), ("weighted", weighted, "train_gcn --edge-weights ignore", ""),
+                ("weighted", weighted, "train_sage", ""), ("both", both, "train_gcn", ""), ("every", every, "train_gcn", ""),
+                ("signed", signed, "train_gcn", "167 of 1500 are negative"),
+                ("attributes", attributes | weighted, "train_gat", "columns of very different scale, the largest value is"),
+                ("attributes", attributes | weighted, "train_transformer --edge-weights attribute", ""),
+                ("plain", {}, "train_gcn --node-features degree", ""), ("plain", {}, "train_sage --node-features one-hot-degree", ""),
+                ("plain", {}, "train_gcn --node-features random-walk", f"random-walk: {whole} the whole graph"),
+                ("plain", {}, "train_gcn --features-scaling real --report r.html", f"features: {whole} those of all nodes, as --report"),
+                ("plain", {}, "train_gcn --features-bits 8", f"features: {whole} those of all nodes, as --features-bits"),
+                ("plain", {}, "train_gcn --features file --features-scaling real", ""),
+                ("labels", {"edges/y": rng.integers(0, 2, EDGES)}, "train_gcn", f"edges/y: labels are by the whole list, so {whole}")):
+            path = dataset(f"{name}.h5", **changes) if changes else plain
+            program, *options = line.split()
+            line = " ".join([program, str(path), *options, "--epochs 4 --patience 0"])
+            for ranks in (2, 4):
+                with self.subTest(line=line, ranks=ranks):
+                    run(f"{line} --quiet --devices cpu --ranks {ranks} --predict threads.h5 --checkpoint threads.ck")
+                    degrees = degrees_in("r.html") if "--report" in line else None
+                    text = launch((ranks, f"{line} --predict processes.h5 --checkpoint processes.ck"), both=True)
+                    if says:
+                        expect(text, says)
+                    else:
+                        self.assertNotIn(whole, text)
+                    if degrees:
+                        self.assertEqual(degrees_in("r.html"), degrees)
+                    self.assertEqual(text.count(f"{NODES} nodes, {NODES if name == 'every' else EDGES} edges, "), 1)
+                    left, right = predictions("threads.h5"), predictions("processes.h5")
+                    expect_equal(left, right)
+                    expect_equal(datasets_in("threads.ck"), datasets_in("processes.ck"))
+                    with h5py.File("threads.ck") as threads, h5py.File("processes.ck") as processes:
+                        for fact in ("dataset", "undirected"):
+                            self.assertEqual(threads["facts"].attrs[fact], processes["facts"].attrs[fact])
+
     def test_the_first_writes_and_others_go_on(self):
         line = "train_gcn plain.h5 --patience 0 --json --quiet --run-dir together --report r.html --metrics m.csv --predict p.csv"
         out, _ = launch((3, f"{line} --epochs 4"))
@@ -337,10 +391,16 @@ class Processes(unittest.TestCase):
         self.assertAlmostEqual(json.loads(rest)["val_loss"], json.loads(whole)["val_loss"], delta=1e-5)
 
     def test_what_differs_is_refused(self):
-        other = dataset("other.h5", **{"nodes/x": np.zeros((NODES, 12), np.float32)})
+        other = dataset("other.h5", **{"nodes/x": np.zeros((NODES, 12), np.float32), **PLAIN_EDGES})
+        edges = dataset("edges.h5", **{"edges/src": rng.integers(0, NODES, EDGES)})
+        outside = dataset("outside.h5", **{"edges/dst": np.where(np.arange(EDGES) == 700, NODES, 1)})
+        told = f"outside.h5: edges/dst: {NODES} at position 700, expected 0 to {NODES - 1}"
+        refused(f"train_gcn {outside}", says=told)
         for first, second, says in (
                 ("plain.h5", "plain.h5 --lr 0.1", "--lr: rank 1 has '0.1', and rank 0 '0.01'; expected the same on all ranks"),
                 ("plain.h5", other, "plain.h5: rank 1 has '"),
+                ("plain.h5", edges, "edges: rank 1 has '300 nodes, 1500 edges, contents "),
+                (outside, outside, f"rank 0 of 2: {told}"),
                 ("plain.h5", "missing.h5", "rank 1 of 2: missing.h5: No such file"),
                 ("missing.h5", "missing.h5", "rank 0 of 2: missing.h5: No such file"),
                 ("plain.h5 --ranks 2", "plain.h5 --ranks 2", "2 processes: conflict with --ranks"),

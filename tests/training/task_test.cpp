@@ -520,3 +520,31 @@ TEST_CASE("errors of a place in a file keep their kind") {
   CHECK(thrown(OutOfMemory("wrong")) == "wrong");
   CHECK_THROWS_AS(at_place("f", "nodes/x", []() -> int { throw Error("wrong"); }), DataError);
 }
+
+TEST_CASE_FIXTURE(InFolder, "processes that read their rows hold neither all edges nor all features") {
+  Dataset data = small_dataset();
+  data.x = Features(data.x.to_dense());
+  const std::string path = folder.file("data.h5");
+  save_dataset(data, path);
+  const auto tasks = [&](const Program::OptionTexts& texts, bool features_in_file) {
+    CAPTURES(texts);
+    run_ranks(2, [&](const Group& group) {
+      Program p(data, models::gcn(), texts);
+      p.options.data.path = path;
+      Settings settings(p.options);
+      settings.readers = group;
+      const LearningTask task = node_task(settings);
+      CHECK(task.data.graph.rank() != nullptr);
+      CHECK(task.data.num_nodes() == data.num_nodes());
+      CHECK(bool{task.data.x_in_file} == features_in_file);
+      CHECK(bool{task.features} != features_in_file);
+    });
+  };
+  tasks({}, true);
+  tasks({{"features-bits", "8"}}, false);
+  tasks({{"report", folder.file("r.html")}}, false);
+  tasks({{"node-features", "degree"}}, false);
+  REQUIRE(data.x.dense().bytes() > 1024);  // which are compressed
+  save_dataset(data, path, 9);
+  tasks({}, false);
+}
