@@ -269,7 +269,8 @@ Tensor DatasetReader::read_part(const std::string& group, size_t part, std::vect
   const std::optional<int64_t> limit = members();
   const Tensor index = values_.selection(path, limit.value_or(kAny), limit.value_or(kLargest));
   if (!index) return {};
-  if (index.numel() == 0) problems_.say(path, "empty, expected at least one index");
+  const bool may_be_empty = edges_ && data_.task == Task::none;  // links of several types are split together
+  if (index.numel() == 0 && !may_be_empty) problems_.say(path, "empty, expected at least one index");
   if (!limit) return index;
   const Tensor& y = data_.labels();
   const bool labels = data_.unlabelled > 0 && y.size(0) == *limit;

@@ -17,6 +17,7 @@ class ItemPaths {
   static ItemPaths nodes(std::string group) { return {std::move(group), false}; }
   static ItemPaths edges(std::string group) { return {std::move(group), true}; }
 
+  bool of_edges() const { return edges_; }  ///< of a type of version 2
   /// The path in the file. Objects of other kinds, as "graphs/y", have none in a group: a path that no file
   /// has.
   std::string path(std::string_view path) const;
