@@ -20,31 +20,52 @@ namespace po = boost::program_options;
 namespace {
 
 struct Options {
-  std::string input, out, name;
+  std::vector<std::string> inputs;
+  std::string input, out, name;  // input: the first of them
   int64_t gzip = 0, threads = 0;
   bool quiet = false;
 };
+
+/// The first input, or the file to write, from plain words; the others go to the format.
+void take_inputs(const Format& format, Options& o) {
+  if (format.further_inputs && o.out.empty() && o.inputs.size() > 1) {
+    o.out = std::move(o.inputs.back());
+    o.inputs.pop_back();
+  }
+  if (!format.further_inputs && o.inputs.size() > 1) usage_fail("--input: a second one, expected one");
+  if (!o.inputs.empty()) o.input = o.inputs[0];
+  if (format.further_inputs && !o.inputs.empty())
+    format.further_inputs->assign(o.inputs.begin() + 1, o.inputs.end());
+}
 
 constexpr const char* kUsage = "convert FORMAT INPUT OUT.h5 [OPTION]...";
 
 /// The values of all options but FORMAT. False if --help or --version was printed.
 bool read(int argc, char** argv, const Format& format, SplitOptions& splits, Options& o) {
-  if (!read_options(argc, argv,
-                    table_of({{"input", &o.input, "PATH", "the input, also as second argument"},
-                              {"out", &o.out, "FILE",
-                               "HDF5 file to write, also as third argument; an existing file is replaced"},
-                              {"name", &o.name, "NAME", "name of the dataset (default: the input's)"},
-                              gzip_option(o.gzip),
-                              threads_option(o.threads),
-                              {"quiet", &o.quiet, "", "no progress"}}),
-                    {"input", "out"},
-                    fmt::format("convert {} {} OUT.h5 [OPTION]...", format.name,
-                                format.input_is_optional ? "[INPUT]" : "INPUT"),
-                    fmt::format("Reads {}.", format.summary),
-                    po::options_description()
-                        .add(table_of(format.options, "Options of " + format.name))
-                        .add(table_of(splits.list(format.split_names), "Random splits"))))
+  const bool several = format.further_inputs != nullptr;
+  if (!read_options(
+          argc, argv,
+          table_of({{"input", &o.inputs, "PATH",
+                     several ? "an input, also as an argument; any number of times"
+                             : "the input, also as second argument"},
+                    {"out", &o.out, "FILE",
+                     fmt::format("HDF5 file to write, also as {} argument; an existing file is replaced",
+                                 several ? "last" : "third")},
+                    {"name", &o.name, "NAME", "name of the dataset (default: the input's)"},
+                    gzip_option(o.gzip),
+                    threads_option(o.threads),
+                    {"quiet", &o.quiet, "", "no progress"}}),
+          several ? std::vector<std::string>{"input..."} : std::vector<std::string>{"input", "out"},
+          fmt::format("convert {} {} OUT.h5 [OPTION]...", format.name,
+                      several                    ? "INPUT..."
+                      : format.input_is_optional ? "[INPUT]"
+                                                 : "INPUT"),
+          fmt::format("Reads {}.", format.summary),
+          po::options_description()
+              .add(table_of(format.options, "Options of " + format.name))
+              .add(table_of(splits.list(format.split_names), "Random splits"))))
     return false;
+  take_inputs(format, o);
   if (format.input_is_optional && o.out.empty()) std::swap(o.input, o.out);
   if (o.input == "-") o.input = "/dev/stdin";
   if ((o.input.empty() && !format.input_is_optional) || o.out.empty())
@@ -55,8 +76,8 @@ bool read(int argc, char** argv, const Format& format, SplitOptions& splits, Opt
 
 /// A new format takes its name here, its function's declaration, and the function in convert/NAME.cpp.
 std::vector<Format> formats(const std::shared_ptr<const SplitOptions>& splits) {
-  return {edges_format(splits), graphland_format(splits), npz_format(),
-          ogb_format(splits),   tables_format(splits),    tu_format(),
+  return {edges_format(splits), graphland_format(splits), npz_format(),     ogb_format(splits),
+          rdf_format(splits),   tables_format(splits),    triples_format(), tu_format(),
           typed_format()};
 }
 
@@ -84,6 +105,22 @@ std::vector<std::string> draw_splits(const RandomSplits& random, const std::stri
   data.splits = random.draw(data, input);
   data.use_first_split();
   notes.insert(notes.begin(), random.note(data.splits, word_for_split_items(data.task)));
+  return notes;
+}
+
+/// The same for each type of nodes with labels.
+std::vector<std::string> draw_splits(const RandomSplits& random, const std::string& input,
+                                     TypedDataset& data) {
+  std::vector<std::string> notes;
+  for (auto& [type, items] : data.nodes) {
+    if (items.task == Task::none) continue;
+    items.splits = random.draw(items.y, data.num_nodes(type), input);
+    items.train = items.splits[0].train;
+    items.val = items.splits[0].val;
+    items.test = items.splits[0].test;
+    notes.push_back(fmt::format("nodes {}: {}", printable(type), random.note(items.splits, "nodes")));
+  }
+  if (notes.empty()) data_fail("{}: no type of nodes has labels, expected some for --split", excerpt(input));
   return notes;
 }
 
@@ -118,7 +155,7 @@ std::variant<Dataset, TypedDataset> import(const Format& format, const std::stri
   std::variant<Dataset, TypedDataset> any = format.import(input, notes);
   if (std::holds_alternative<Dataset>(any)) return any;
   auto& data = std::get<TypedDataset>(any);
-  if (data.nodes.size() > 1 || data.edges.size() > 1) return any;
+  if (format.keeps_types || data.nodes.size() > 1 || data.edges.size() > 1) return any;
   const auto& [type, edges] = *data.edges.begin();
   if (!is_graph(data.nodes.begin()->second, edges)) return any;
   return data.homogeneous(type);
@@ -139,10 +176,12 @@ void convert(int argc, char** argv) {
   Options o;
   if (!chosen || !read(argc - 1, argv + 1, *chosen, *splits, o)) return;
   const Format& format = *chosen;
-  const auto random = splits->random(!format.split_names.empty());
+  const auto random = format.draws_splits ? std::nullopt : splits->random(!format.split_names.empty());
   if (o.quiet) set_log_level(LogLevel::warning);
   RunFiles files;
   if (!o.input.empty()) files.read("input", input_file(o.input));
+  if (format.further_inputs)
+    for (const std::string& path : *format.further_inputs) files.read("input", path);
   for (const auto& [option, path] : format.files()) files.read(option, input_file(path));
   files.write("out", o.out);
 
@@ -152,8 +191,8 @@ void convert(int argc, char** argv) {
   std::string& name = std::visit([](auto& any) -> std::string& { return any.name; }, data);
   if (!o.name.empty()) name = o.name;
   if (name.empty()) name = name_of_input(o.input.empty() ? o.out : o.input);
-  if (random && !format.draws_splits)
-    for (std::string& note : draw_splits(*random, o.input, std::get<Dataset>(data)))
+  if (random)
+    for (std::string& note : std::visit([&](auto& any) { return draw_splits(*random, o.input, any); }, data))
       notes.push_back(std::move(note));
   std::visit([&](const auto& any) { note_untrained(any, notes); }, data);
   const double read_s = seconds_since(start);

@@ -35,7 +35,7 @@ get_target_property(library_type adjoint_base TYPE)
 configure_package_config_file(cmake/adjointConfig.cmake.in adjointConfig.cmake INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file(adjointConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/adjointConfig.cmake" "${PROJECT_BINARY_DIR}/adjointConfigVersion.cmake"
-  cmake/FindOneDNN.cmake cmake/FindMETIS.cmake cmake/FindLibZip.cmake DESTINATION "${package_dir}")
+  cmake/FindOneDNN.cmake cmake/FindMETIS.cmake cmake/FindLibZip.cmake cmake/FindSerd.cmake DESTINATION "${package_dir}")
 
 # Moves with the installed files. As in adjointConfig.cmake, a static library leaves linking what it uses to the program,
 # here also that of C.
@@ -44,6 +44,9 @@ if(library_type STREQUAL "STATIC_LIBRARY")
   set(pc_libraries ${HDF5_C_LIBRARIES} ${METIS_LIBRARY} ${LibZip_LIBRARY} ${ZLIB_LIBRARIES} ${SQLite3_LIBRARIES} -lyaml-cpp -lprotobuf-lite)
   if(ADJOINT_WITH_ONEDNN)
     list(APPEND pc_libraries ${OneDNN_LIBRARY})
+  endif()
+  if(ADJOINT_WITH_SERD)
+    list(APPEND pc_libraries ${Serd_LIBRARY})
   endif()
   if(ADJOINT_WITH_CUDA)
     list(APPEND pc_libraries "-L${CUDAToolkit_LIBRARY_DIR}" -lcudart)

@@ -29,6 +29,9 @@ set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libfmt-dev, libhdf5-dev, zlib1g-dev, libya
 if(ADJOINT_WITH_ONEDNN)
   string(APPEND CPACK_DEBIAN_DEV_PACKAGE_DEPENDS ", libdnnl-dev")
 endif()
+if(ADJOINT_WITH_SERD)
+  string(APPEND CPACK_DEBIAN_DEV_PACKAGE_DEPENDS ", libserd-dev")
+endif()
 set(CPACK_COMPONENT_DEV_DESCRIPTION "Tensors, autograd, graph kernels, layers, optimizers, datasets and mini-batches: headers and static libraries, with
 a CMake package.")
 

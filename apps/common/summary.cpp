@@ -67,10 +67,17 @@ void print_summary(const std::string& path, const TypedDataset& data) {
              plural(std::ssize(data.edges), "type") + " of edges", graph.num_nodes(), graph.num_edges());
   for (const auto& [type, items] : data.nodes)
     fmt::print("  nodes {}: {}{}\n", printable(type), graph.num_nodes(type), contents(items, "feature"));
-  for (const auto& [type, items] : data.edges)
+  constexpr int64_t kShown = 20;
+  int64_t shown = 0;
+  for (const auto& [type, items] : data.edges) {
+    if (++shown > kShown) {
+      fmt::print("  … and {} more types of edges\n", std::ssize(data.edges) - kShown);
+      break;
+    }
     fmt::print("  edges {}: {}{}{}\n", printable(text_of(type)), graph.relation(type).num_edges(),
                graph.edge_attributes(type).contains("weight") ? ", weighted" : "",
                contents(items, "attribute"));
+  }
 }
 
 }  // namespace adj::apps

@@ -30,6 +30,10 @@ struct Format {
   std::string split_names = "";
   /// import() draws the random splits itself, as features or labels depend on them.
   bool draws_splits = false;
+  /// Takes several inputs: import() gets the first, and finds the others here. Null: one.
+  std::shared_ptr<std::vector<std::string>> further_inputs = nullptr;
+  /// Types of edges keep their names: one type is not written as a graph.
+  bool keeps_types = false;
 };
 
 /// One function per format, listed in convert.cpp. Each call creates new options; `splits` are those of the
@@ -38,7 +42,9 @@ Format edges_format(std::shared_ptr<const SplitOptions> splits);
 Format graphland_format(std::shared_ptr<const SplitOptions> splits);
 Format npz_format();
 Format ogb_format(std::shared_ptr<const SplitOptions> splits);
+Format rdf_format(std::shared_ptr<const SplitOptions> splits);
 Format tables_format(std::shared_ptr<const SplitOptions> splits);
+Format triples_format();
 Format tu_format();
 Format typed_format();
 
