@@ -33,18 +33,21 @@ struct Given {
 Format ogb_format(std::shared_ptr<const SplitOptions> splits) {
   const auto arguments = std::make_shared<Given>();
   arguments->splits = std::move(splits);
-  Format format{
-      "ogb",
-      "a folder of the Open Graph Benchmark, with raw/ and split/",
-      {{"add-inverse-edges", &arguments->options.inverse_edges, "",
-        "add the reverse of each edge, as the ogb package does for ogbn-products, ogbn-proteins, "
-        "ogbg-mol* and ogbg-ppa"},
-       {"task", &arguments->options.labels, "NAME",
-        "kind of labels: class, multilabel or regression; auto: by their values"},
-       {"label-column", &arguments->label_column, "N", "single label column, from 0 (-1: all)"},
-       {"node-tables", &arguments->node_tables, "NAME,...",
-        "additional node files as features, like node_year"}},
-      [arguments](const std::string& input, auto&) { return import_ogb(input, arguments->checked()); }};
+  Format format{"ogb",
+                "a folder of the Open Graph Benchmark, with raw/ and split/, also of several types of nodes",
+                {{"add-inverse-edges", &arguments->options.inverse_edges, "",
+                  "add the reverse of each edge, as the ogb package does for ogbn-products, ogbn-proteins, "
+                  "ogbg-mol* and ogbg-ppa; between nodes of two types as edges rev_NAME"},
+                 {"task", &arguments->options.labels, "NAME",
+                  "kind of labels: class, multilabel or regression; auto: by their values"},
+                 {"label-column", &arguments->label_column, "N", "single label column, from 0 (-1: all)"},
+                 {"node-tables", &arguments->node_tables, "NAME,...",
+                  "additional node files as features, like node_year"}},
+                [arguments](const std::string& input, auto& notes) -> std::variant<Dataset, TypedDataset> {
+                  const OgbOptions options = arguments->checked();
+                  if (is_typed_ogb(input)) return import_typed_ogb(input, options, notes);
+                  return import_ogb(input, options);
+                }};
   format.split_names = "a folder below split/, if there are several";
   return format;
 }

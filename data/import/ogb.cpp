@@ -152,28 +152,10 @@ class OgbReader {
     std::vector<Tensor> tables;
     if (raw_.has("node_feat")) tables.push_back(raw_.numbers("node_feat", nodes(), false));
     for (const std::string& name : options_.node_tables) {
-      if (!name.starts_with("node_") || name == "node_feat" || name == "node_label" ||
-          name.find('/') != std::string::npos)
-        usage_fail("--node-tables {}: expected names like node_year", excerpt(name));
+      ogb::expect_node_table(name);
       tables.push_back(raw_.numbers(name, nodes(), false));
     }
-    if (tables.empty()) return;
-    if (tables.size() == 1) {
-      data_.x = Features(std::move(tables[0]));
-      return;
-    }
-    int64_t width = 0;
-    for (const Tensor& table : tables) width += table.size(1);
-    Tensor all = Tensor::empty({nodes(), width});
-    float* target = all.mutable_data<float>();
-    for (Tensor& table : tables) {
-      const int64_t columns = table.size(1);
-      for (int64_t i = 0; i < nodes(); ++i)
-        std::copy_n(table.data<float>() + i * columns, columns, target + i * width);
-      target += columns;
-      table = {};
-    }
-    data_.x = Features(std::move(all));
+    if (!tables.empty()) data_.x = Features(ogb::joined_columns(std::move(tables)));
   }
 
   ogb::Raw& raw_;
@@ -187,7 +169,13 @@ class OgbReader {
 
 }  // namespace
 
-Dataset import_ogb(const std::string& folder, const OgbOptions& options) {
+void ogb::expect_node_table(const std::string& name) {
+  if (!name.starts_with("node_") || name == "node_feat" || name == "node_label" ||
+      name.find('/') != std::string::npos)
+    usage_fail("--node-tables {}: expected names like node_year", excerpt(name));
+}
+
+std::filesystem::path ogb::root_of(const std::string& folder) {
   std::error_code error;
   std::filesystem::path root = std::filesystem::canonical(folder, error);
   if (error) data_fail("{}: cannot be opened: {}", excerpt(folder), error.message());
@@ -195,8 +183,34 @@ Dataset import_ogb(const std::string& folder, const OgbOptions& options) {
     data_fail("{}: not a folder, expected the one that holds raw/ and split/", excerpt(folder));
   if (!std::filesystem::is_directory(root / "raw", error) && root.filename() == "raw")
     root = root.parent_path();
-  const bool has_raw = std::filesystem::is_directory(root / "raw", error);
-  const std::unique_ptr<ogb::Raw> raw = ogb::Raw::open(has_raw ? root / "raw" : root);
+  return root;
+}
+
+std::filesystem::path ogb::raw_folder(const std::filesystem::path& root) {
+  std::error_code error;
+  return std::filesystem::is_directory(root / "raw", error) ? root / "raw" : root;
+}
+
+Tensor ogb::joined_columns(std::vector<Tensor> tables) {
+  if (tables.size() == 1) return std::move(tables[0]);
+  int64_t width = 0;
+  const int64_t rows = tables[0].size(0);
+  for (const Tensor& table : tables) width += table.size(1);
+  Tensor all = Tensor::empty({rows, width});
+  float* target = all.mutable_data<float>();
+  for (Tensor& table : tables) {
+    const int64_t columns = table.size(1);
+    for (int64_t i = 0; i < rows; ++i)
+      std::copy_n(table.data<float>() + i * columns, columns, target + i * width);
+    target += columns;
+    table = {};
+  }
+  return all;
+}
+
+Dataset import_ogb(const std::string& folder, const OgbOptions& options) {
+  const std::filesystem::path root = ogb::root_of(folder);
+  const std::unique_ptr<ogb::Raw> raw = ogb::Raw::open(ogb::raw_folder(root));
   Dataset data = OgbReader(*raw, options).read(root / "split");
   data.name = root.filename().string();
   return data;

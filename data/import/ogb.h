@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/data/dataset.h>
+#include <adjoint/data/typed_dataset.h>
 
 #include <cstdint>
 #include <optional>
@@ -51,9 +51,30 @@ struct OgbOptions {
 /// Throws DataError naming file and line (or array and row): a file that is missing, damaged, or whose length
 /// does not match the others; a row of another width; values that are not numbers or not finite; a node
 /// outside of its graph; an invalid label; no label at all; an index repeated in a split or out of range; an
-/// empty part; a dataset with several node types (ogbn-mag); graph labels in several 0/1 columns, for which
-/// the schema has no task; a graph that is too large. UsageError: several splits and none chosen, an unknown
-/// split, an unknown column, ambiguous labels.
+/// empty part; a dataset of several types of nodes (import_typed_ogb() reads it); graph labels in several 0/1
+/// columns, for which the schema has no task; a graph that is too large. UsageError: several splits and none
+/// chosen, an unknown split, an unknown column, ambiguous labels.
 Dataset import_ogb(const std::string& folder, const OgbOptions& options = {});
+
+/// Whether the folder has several types of nodes, for import_typed_ogb(), in text form.
+bool is_typed_ogb(const std::string& folder);
+
+/// The same for datasets of several types of nodes, ogbn-mag and ogbl-biokg, whose raw/ has in text form:
+///
+/// - num-node-dict: a header of types of nodes, and the number of each; triplet-type-list: source, relation
+///   and target of each type of edges.
+/// - relations/SOURCE___RELATION___TARGET/edge, num-edge-list and edge-feat, which is optional.
+/// - node-feat/TYPE/node-feat, optional, and the `node_tables` that a type has; node-label/TYPE/node-label.
+///
+/// `inverse_edges` adds the reverse of each edge that is no loop, as convert tables does: of the same type
+/// between nodes of one type, else of the type rev_RELATION. Labels and split/NAME/TYPE/{train,valid,test}
+/// are as above. If no type has labels and split/NAME has no types, it has triples of a link prediction:
+/// those of raw/ train, and split/NAME/valid.csv and test.csv have others, with a header of head_type, head,
+/// relation, tail_type and tail, where a relation is the number in its type's edge_reltype. The package has
+/// these as valid.pt and test.pt, pickles, which are refused (docs/programs.md).
+///
+/// Throws as import_ogb(), also for several graphs, and for types that only one of the two lists has.
+TypedDataset import_typed_ogb(const std::string& folder, const OgbOptions& options,
+                              std::vector<std::string>& notes);
 
 }  // namespace adj

@@ -109,8 +109,9 @@ namespace {
 
 constexpr const char* kParts[] = {"", "train", "valid", "test"};
 
-/// Folder of the requested split; empty if there are no splits.
-std::filesystem::path choose(const std::filesystem::path& folder, const std::string& wanted) {
+}  // namespace
+
+std::filesystem::path chosen_split(const std::filesystem::path& folder, const std::string& wanted) {
   std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error))
@@ -167,11 +168,9 @@ Split read_split(const std::filesystem::path& folder, const Tensor& y) {
   return split;
 }
 
-}  // namespace
-
 void set_split(Dataset& data, const std::filesystem::path& folder, const OgbOptions& options) {
   if (!options.has_split) return data.use_first_split();
-  const std::filesystem::path chosen = choose(folder, options.split);
+  const std::filesystem::path chosen = chosen_split(folder, options.split);
   if (!chosen.empty()) data.splits.push_back(read_split(chosen, data.graph_y ? data.graph_y : data.y));
   data.use_first_split();
 }

@@ -28,7 +28,7 @@ std::unique_ptr<Raw> Raw::open(const std::filesystem::path& folder) {
   const std::string shown = excerpt(folder.string());
   for (const char* name : {"num-node-dict.csv.gz", "triplet-type-list.csv.gz", "num_nodes_dict.npz"})
     if (is_there(folder / name))
-      data_fail("{}: {}: a dataset of several kinds of nodes, expected one kind", shown, name);
+      data_fail("{}: {}: a dataset of several types of nodes, expected one type", shown, name);
   if (is_there(folder / "data.npz")) return open_binary(folder);
   if (text_file(folder, "edge").empty())
     data_fail("{}: neither edge.csv.gz nor data.npz, expected a dataset's folder raw/", shown);
@@ -51,7 +51,8 @@ std::string name_of_table(std::string_view table) {
 
 class Text : public Raw {
  public:
-  explicit Text(std::filesystem::path folder) : folder_(std::move(folder)), reading_(paths()) {}
+  Text(std::filesystem::path folder, std::string nodes, std::string edges)
+      : folder_(std::move(folder)), nodes_(std::move(nodes)), edges_(std::move(edges)), reading_(paths()) {}
 
   bool has(std::string_view table) const override {
     return !text_file(folder_, name_of_table(table)).empty();
@@ -64,16 +65,16 @@ class Text : public Raw {
 
   EdgeIndex edges(int64_t edges, int64_t most) override {
     const Tensor pairs = read<int32_t>("edge_index", {.columns = 2, .least = 0, .most = most});
-    expect_rows("edge_index", pairs, edges, "num-edge-list");
+    expect_rows("edge_index", pairs, edges, edges_);
     return detail::edges_of(pairs);
   }
 
   Tensor numbers(std::string_view table, int64_t rows, bool missing) override {
     Tensor values = read<float>(table, {.columns = missing ? columns_of(table) : 0, .missing = missing});
     expect_rows(table, values, rows,
-                table.starts_with("edge_")    ? "num-edge-list"
-                : table.starts_with("graph_") ? "num-node-list (a line per graph)"
-                                              : "num-node-list");
+                table.starts_with("edge_")    ? edges_
+                : table.starts_with("graph_") ? nodes_ + " (a line per graph)"
+                                              : nodes_);
     return values;
   }
 
@@ -131,12 +132,15 @@ class Text : public Raw {
   }
 
   std::filesystem::path folder_;
+  std::string nodes_, edges_;  // the files with the numbers of rows
   ReadProgress reading_;
   std::map<std::string, RowFormat> formats_;
 };
 
 }  // namespace
 
-std::unique_ptr<Raw> open_text(const std::filesystem::path& folder) { return std::make_unique<Text>(folder); }
+std::unique_ptr<Raw> open_text(const std::filesystem::path& folder, std::string nodes, std::string edges) {
+  return std::make_unique<Text>(folder, std::move(nodes), std::move(edges));
+}
 
 }  // namespace adj::ogb

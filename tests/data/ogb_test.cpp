@@ -297,7 +297,7 @@ TEST_CASE("OGB: bad folders, with the file and line in the error") {
        {"raw/num-node-list", kRemoved, "raw: num-node-list.csv.gz is missing"},
        {"raw/num-edge-list", kRemoved, "raw: num-edge-list.csv.gz is missing"},
        {"raw/triplet-type-list", "",
-        "raw: triplet-type-list.csv.gz: a dataset of several kinds of nodes, expected one kind"},
+        "raw: triplet-type-list.csv.gz: a dataset of several types of nodes, expected one type"},
        {"split/time/valid", "2\n0\n", ":2: index 0 is already in train, expected once in a split"},
        {"split/time/train", "0\n\n3\n0\n", ":4: index 0 is already in train, expected once in a split"},
        {"split/time/test", "4\n", ":1: \"4\" in column 1, expected an integer from 0 to 3"},
