@@ -20,7 +20,7 @@ std::string relation_folder(const EdgeType& type) {
 
 std::vector<std::string> row_fields(std::string_view line) {
   std::vector<std::string> fields;
-  for (FieldCursor at(line, Separator::comma); at.next();) fields.emplace_back(at.field());
+  for (FieldCursor cursor(line, Separator::comma); cursor.next();) fields.emplace_back(cursor.field());
   return fields;
 }
 

@@ -238,10 +238,10 @@ void detail::warn_of_label_edges(const ItemTable& items, const NodeIds& nodes, c
     classes.emplace(
         items.class_names.empty() ? std::to_string(k) : value_in(items.class_names[static_cast<size_t>(k)]),
         k);
-  std::vector<int32_t> said(static_cast<size_t>(nodes.size()), -1);
+  std::vector<int32_t> class_called(static_cast<size_t>(nodes.size()), -1);
   for (int32_t node = 0; node < nodes.size(); ++node)
     if (const auto found = classes.find(value_in(nodes.text(node))); found != classes.end())
-      said[static_cast<size_t>(node)] = found->second;
+      class_called[static_cast<size_t>(node)] = found->second;
   const int32_t* const y = items.y.data<int32_t>();
   for (size_t k = 0; k < edges.size(); ++k) {
     const int32_t *src = edges[k].index.src.data<int32_t>(), *dst = edges[k].index.dst.data<int32_t>();
@@ -251,7 +251,7 @@ void detail::warn_of_label_edges(const ItemTable& items, const NodeIds& nodes, c
       for (int64_t e = 0; e < edges[k].index.src.numel(); ++e) {
         if (y[node[e]] < 0) continue;
         ++found.touched;
-        if (said[static_cast<size_t>(value[e])] != y[node[e]]) continue;
+        if (class_called[static_cast<size_t>(value[e])] != y[node[e]]) continue;
         ++found.equal;
         found.classes[static_cast<size_t>(y[node[e]])] = true;
       }

@@ -29,7 +29,8 @@ std::optional<TripleColumns> columns_of_words(const std::vector<std::string>& wo
 /// The fields of a line, at most `most` and one more.
 std::vector<std::string_view> fields_in(std::string_view line, Separator separator, size_t most) {
   std::vector<std::string_view> fields;
-  for (FieldCursor at(line, separator); fields.size() <= most && at.next();) fields.push_back(at.field());
+  for (FieldCursor cursor(line, separator); fields.size() <= most && cursor.next();)
+    fields.push_back(cursor.field());
   return fields;
 }
 
@@ -236,7 +237,7 @@ class TripleImport {
 
 TripleColumns triple_columns(const std::string& words) {
   std::vector<std::string> names;
-  for (FieldCursor at(words, Separator::comma); at.next();) names.emplace_back(at.field());
+  for (FieldCursor cursor(words, Separator::comma); cursor.next();) names.emplace_back(cursor.field());
   if (const auto columns = columns_of_words(names)) return *columns;
   usage_fail("--columns {}: expected head,relation,tail in the order of the files", excerpt(words));
 }

@@ -11,7 +11,7 @@ namespace adj {
 /// Files of a knowledge graph's triples; `val` and `test` are both given, or both empty: then no edge has a
 /// split.
 struct TripleFiles {
-  std::string train, val = {}, test = {};
+  std::string train, val = {}, test = {};  ///< paths
 };
 
 /// Those of a folder: train2id.txt, valid2id.txt and test2id.txt (OpenKE), or train.txt, valid.txt and

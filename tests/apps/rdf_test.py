@@ -222,6 +222,13 @@ def test_refusals():
             ("x.rdf", "<rdf:RDF/>", "x.rdf: expected a name that ends in .nt (N-Triples) or .ttl (Turtle)")):
         write(name, content)
         refused(f"convert rdf {name} x.h5", says=says)
+    for begin, end in (("[ e:p ", " ]"), ("( ", " )")):
+        for depth in (500, 300000):
+            write("deep.ttl", f"@prefix e: <{E}> .\ne:a e:p\n{begin * depth}1{end * depth} .\n")
+            if depth == 500:
+                run("convert rdf deep.ttl x.h5")
+            else:
+                refused("convert rdf deep.ttl x.h5 --quiet", says="deep.ttl:3: brackets within brackets, thousands deep, expected fewer")
     refused("convert rdf g.nt gone.nt x.h5", says="gone.nt")
     refused(f"convert rdf g.nt x.h5 --drop-predicate {E}none", says=f"--drop-predicate {E}none: no triple has this predicate")
     refused(f"convert rdf g.nt x.h5 --drop-predicate {E}in --drop-predicate {E}knows --drop-predicate {E}age", says="no triples are left of 30")

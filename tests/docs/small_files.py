@@ -65,12 +65,34 @@ def write_tables():
     for name, files in {"ogbn_arxiv": NODES, "ogbn_products": NODES, "ogbg_moltox21": GRAPHS}.items():
         for part, text in {**{f"raw/{part}": text for part, text in OGB.items()}, **files}.items():
             write(f"dataset/{name}/{part}.csv.gz", text)
+    mag = {"raw/num-node-dict": "author,paper\n2,3\n", "raw/triplet-type-list": "author,writes,paper\npaper,cites,paper\n",
+           "raw/relations/author___writes___paper/edge": "0,2\n1,0\n", "raw/relations/paper___cites___paper/edge": "0,1\n2,0\n",
+           "raw/node-label/paper/node-label": "1\n0\n1\n", "raw/node-feat/paper/node_year": "2015\n2018\n2019\n",
+           **{f"split/time/paper/{part}": f"{paper}\n" for paper, part in enumerate(("train", "valid", "test"))},
+           **{f"raw/relations/{name}___paper/num-edge-list": "2\n" for name in ("author___writes", "paper___cites")}}
+    for part, text in mag.items():
+        write(f"dataset/ogbn_mag/{part}.csv.gz", text)
+    write_triples()
     rings = [(3 * graph + i + 1, 3 * graph + (i + 1) % 3 + 1) for graph in range(40) for i in range(3)]  # of three nodes
     tu = {"A": lines([*rings, *(edge[::-1] for edge in rings)]), "graph_indicator": lines([[i // 3 + 1] for i in range(120)]),
           "graph_labels": lines([[graph % 2] for graph in range(40)]),
           "node_attributes": lines([[i % 5, i // 3 % 2] for i in range(120)])}
     for name, text in tu.items():
         write(f"dataset/PROTEINS/raw/PROTEINS_{name}.txt", text)
+
+
+def write_triples():
+    facts = [(f"http://e.org/{i}", "http://e.org/knows", f"http://e.org/{(i + 1) % 20}") for i in range(20)]
+    for name in ("aifb_stripped.nt.gz", "more.nt.gz"):
+        write(name, "".join("<{}> <{}> <{}> .\n".format(*fact) for fact in facts))
+    write("facts.ttl", "@prefix e: <http://e.org/> .\ne:1 e:age 30 ; e:knows [ e:name \"Ann\" ] .\n")
+    for name, people in {"trainingSet.tsv": range(14), "testSet.tsv": range(14, 20)}.items():
+        write(name, "person\tlabel_group\n" + "".join(f"http://e.org/{i}\t{'ab'[i % 2]}\n" for i in people))
+    for part in ("train", "valid", "test"):
+        write(f"{part}.txt", "".join("\t".join(fact) + "\n" for fact in facts))
+        write(f"FB15k-237/{part}2id.txt", "2\n0 1 0\n1 0 0\n")
+    write("FB15k-237/entity2id.txt", "2\n/m/a\t0\n/m/b\t1\n")
+    write("FB15k-237/relation2id.txt", "1\n/r/of\t0\n")
 
 
 def write_datasets():

@@ -13,6 +13,8 @@
 #include <adjoint/data/import/graphland.h>
 #include <adjoint/data/import/npz_dataset.h>
 #include <adjoint/data/import/ogb.h>
+#include <adjoint/data/import/rdf.h>
+#include <adjoint/data/import/triples.h>
 #include <adjoint/data/import/tu.h>
 #include <adjoint/data/safetensors.h>
 
@@ -245,6 +247,72 @@ std::vector<Seed> seeds() {
   };
 }
 
+/// One type of edges; of a mutated file perhaps none.
+Dataset first_graph(const TypedDataset& data) {
+  for (const EdgeType& type : data.graph.edge_types())
+    if (type.src == type.dst) return data.homogeneous(type);
+  data_fail("{}: no edges between nodes of one type", data.name);
+}
+
+Dataset import_rdf_graph(const fs::path& folder, const char* name, const RdfLabels& labels = {}) {
+  std::vector<std::string> notes;
+  RdfOptions options{.inverse = true, .labels = labels};
+  if (!labels.train.empty()) options.labels.train = (folder / labels.train).string();
+  if (!labels.test.empty()) options.labels.test = (folder / labels.test).string();
+  return first_graph(import_rdf({(folder / name).string()}, options, notes));
+}
+
+Dataset import_triple_graph(const fs::path& folder) {
+  std::vector<std::string> notes;
+  return first_graph(import_triples(find_triple_files(folder.string()), "", notes));
+}
+
+Dataset import_ogb_types(const fs::path& folder) {
+  std::vector<std::string> notes;
+  return first_graph(
+      import_typed_ogb(folder.string(), {.inverse_edges = true, .labels = LabelKind::classes}, notes));
+}
+
+/// Of datasets with several types.
+std::vector<Seed> typed_seeds() {
+  std::vector<Seed> all = {
+      {"ogb, types",
+       {{"num-node-dict.csv", "a,p\n2,3\n"},
+        {"triplet-type-list.csv", "a,w,p\np,c,p\n"},
+        {"relations/a___w___p/edge.csv", "0,2\n1,0\n"},
+        {"relations/a___w___p/num-edge-list.csv", "2\n"},
+        {"relations/p___c___p/edge.csv", "0,1\n2,2\n"},
+        {"relations/p___c___p/num-edge-list.csv", "2\n"},
+        {"node-feat/p/node-feat.csv", "0.5,1\n2,3\n-1,4\n"},
+        {"node-label/p/node-label.csv", "1\n0\n1\n"}},
+       import_ogb_types},
+      {"triples, names",
+       {{"train.txt", "a\tr\tb\nb\ts\tc\na\tr\tb\n"}, {"valid.txt", "a\tr\tc\n"}, {"test.txt", "d\tr\ta\n"}},
+       import_triple_graph},
+      {"triples, OpenKE",
+       {{"train2id.txt", "2\n0 1 0\n1 0 1\n"},
+        {"entity2id.txt", "2\na b\t0\nc\t1\n"},
+        {"relation2id.txt", "2\nr\t1\ns\t0\n"}},
+       import_triple_graph}};
+  if (ADJOINT_WITH_SERD == 0) return all;
+  all.push_back({"rdf, N-Triples",
+                 {{"a.nt",
+                   "<http://a> <http://p> <http://b> .\n_:x <http://q> \"t\\n\"@en .\n<http://b> <http://p> "
+                   "\"5\"^^<http://i> .\n"},
+                  {"train", "person\tlabel\nhttp://a\tx\nhttp://b\ty\n"},
+                  {"test", "person\tlabel\n_:x\ty\n"}},
+                 [](const fs::path& f) {
+                   return import_rdf_graph(f, "a.nt", {.train = "train", .test = "test", .val_share = 0.5});
+                 }});
+  all.push_back(
+      {"rdf, Turtle",
+       {{"a.ttl",
+         "@prefix e: <http://e/> .\ne:a a e:C ; e:p 5, 'x'@en, [ e:q ( 1 \"\"\"l\nq\"\"\" ) ] .\n@base "
+         "<http://b/> .\n<c> e:p true .\n"}},
+       [](const fs::path& f) { return import_rdf_graph(f, "a.ttl"); }});
+  return all;
+}
+
 std::string outcome(const Seed& seed, const fs::path& folder, bool write) {
   const std::string written = (folder / "written.h5").string();
   bool saved = false;
@@ -272,7 +340,8 @@ int main(int argc, char** argv) {
   const Run run(argc, argv);
   const fs::path& folder = run.folder;
   Random random(run.seed);
-  const std::vector<Seed> all = seeds();
+  std::vector<Seed> all = seeds();
+  for (Seed& seed : typed_seeds()) all.push_back(std::move(seed));
   std::map<std::string, std::map<std::string, long>> outcomes;
   const auto put_all = [&](const Seed& seed) {
     fs::remove_all(folder);

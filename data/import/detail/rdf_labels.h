@@ -10,8 +10,8 @@ namespace adj::detail {
 void read_rdf_labels(const RdfLabels& labels, const NodeIds& nodes, ItemTable& items,
                      std::vector<std::string>& notes);
 
-/// Warns of each predicate of whose edges at labelled nodes, in either direction, at least 9 in 10 join them to
-/// what is called as their class, of two classes or more: a model would read the label there.
+/// Warns of each predicate of whose edges at labelled nodes, in either direction, at least 9 in 10 join them
+/// to what is called as their class, of two classes or more: a model would read the label there.
 void warn_of_label_edges(const ItemTable& items, const NodeIds& nodes, const NodeIds& predicates,
                          const std::vector<RelationEdges>& edges);
 

@@ -1,6 +1,7 @@
 #include <adjoint/data/import/detail/rdf_statements.h>
 #include <adjoint/data/import/fields.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdarg>
 #include <cstdio>
@@ -15,12 +16,19 @@ namespace {
 
 /// Geometries are literals of many MB, each on one line.
 constexpr size_t kLongestRdfLine = size_t{256} << 20;
+/// serd calls itself for brackets within brackets, and has no limit of its own: some thousand are this deep.
+constexpr uintptr_t kMostStack = uintptr_t{1} << 20;
 constexpr std::string_view kStringType = "http://www.w3.org/2001/XMLSchema#string";
 
 std::string_view view_of(const SerdNode& node) {
   return {reinterpret_cast<const char*>(node.buf), node.n_bytes};
 }
 const uint8_t* bytes_of(const std::string& text) { return reinterpret_cast<const uint8_t*>(text.c_str()); }
+
+/// Where the stack is, in bytes.
+__attribute__((always_inline)) inline uintptr_t stack_place() {
+  return reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+}
 
 struct EndReader {
   void operator()(SerdReader* reader) const { serd_reader_free(reader); }
@@ -66,6 +74,7 @@ class StatementReader {
   bool is_turtle() const { return context_.syntax == detail::RdfSyntax::turtle; }
 
   void read_turtle() {
+    stack_ = stack_place();
     finish(serd_reader_read_source(reader_.get(), &give_bytes, &has_failed, this, nullptr, 1));
   }
 
@@ -100,7 +109,7 @@ class StatementReader {
   /// One byte at a time, so that a statement is handed over before the next line is read: its line is known.
   static size_t give_bytes(void* byte, size_t, size_t, void* self) {
     auto& reader = *static_cast<StatementReader*>(self);
-    size_t given = 0;
+    size_t count = 0;
     (void)reader.keep_failure([&] {
       if (reader.next_ == reader.block_.text.size()) {
         if (!reader.source_.next(reader.block_)) return;
@@ -109,13 +118,16 @@ class StatementReader {
         reader.line_ended_ = false;
         reader.expect_no_zero(reader.block_.text);
       }
+      const uintptr_t place = stack_place();
+      if (std::max(place, reader.stack_) - std::min(place, reader.stack_) > kMostStack)
+        reader.source_.fail(reader.line_, "brackets within brackets, thousands deep, expected fewer");
       const char next = reader.block_.text[reader.next_++];
       reader.line_ += reader.line_ended_;
       reader.line_ended_ = next == '\n';
       *static_cast<char*>(byte) = next;
-      given = 1;
+      count = 1;
     });
-    return given;
+    return count;
   }
   static int has_failed(void* self) { return static_cast<StatementReader*>(self)->failure_ != nullptr; }
 
@@ -230,6 +242,7 @@ class StatementReader {
   TextBlock block_;
   size_t next_ = 0;  // in the block
   int64_t line_ = 0, statements_ = 0;
+  uintptr_t stack_ = 0;  // at the beginning
   bool line_ended_ = false;
   std::string error_;  // serd's first
   std::exception_ptr failure_;
