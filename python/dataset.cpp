@@ -209,7 +209,9 @@ the CPU or a GPU: writes to the array change the dataset. The arrays of a datase
       nb::arg("path"), nb::arg("features_in_file") = false,
       "Reads and checks a file of the schema; with features_in_file, loaders read the features of their "
       "batches from the file.");
-  m.def("load_demo_dataset", &load_demo_dataset, nb::call_guard<GilRelease>(), "The built-in demo dataset.");
+  m.def(
+      "load_demo_dataset", [] { return load_demo_dataset(); }, nb::call_guard<GilRelease>(),
+      "The built-in demo dataset.");
 }
 
 }  // namespace adj::python
