@@ -111,9 +111,12 @@ class StatementReader {
     auto& reader = *static_cast<StatementReader*>(self);
     size_t count = 0;
     (void)reader.keep_failure([&] {
-      if (reader.next_ == reader.block_.text.size()) {
-        if (!reader.source_.next(reader.block_)) return;
+      while (reader.next_ >= reader.block_.text.size()) {
         reader.next_ = 0;
+        if (!reader.source_.next(reader.block_)) {  // serd may ask again
+          reader.block_.text.clear();
+          return;
+        }
         reader.line_ = reader.block_.first_line;
         reader.line_ended_ = false;
         reader.expect_no_zero(reader.block_.text);
