@@ -45,10 +45,10 @@ std::set<size_t> columns_of(const HostCsr& whole, const RowCut& cut, int64_t ran
   });
   for (int64_t other = 0; other < ranks; ++other) {
     const auto [first, last] = cut.rows_of(other, ranks);
-    const auto from = named.lower_bound(uz(first)), to = named.lower_bound(uz(last));
-    if (other == rank || 16 * std::distance(from, to) >= 15 * (last - first))
+    const auto lower = named.lower_bound(uz(first)), upper = named.lower_bound(uz(last));
+    if (other == rank || 16 * std::distance(lower, upper) >= 15 * (last - first))
       for (int64_t j = first; j < last; ++j) all.insert(uz(j));
-    all.insert(from, to);
+    all.insert(lower, upper);
   }
   return all;
 }
