@@ -13,7 +13,8 @@ int available_cores();
 int shared_cores();
 
 /// ADJOINT_NUM_THREADS, else the first number of OMP_NUM_THREADS, else available_cores(), but no more than
-/// shared_cores(); the latter two are limited to kMaxThreads. Throws adj::Error if ADJOINT_NUM_THREADS is not a number from 1 to kMaxThreads.
+/// shared_cores(); the latter two are limited to kMaxThreads. Throws adj::Error if ADJOINT_NUM_THREADS is not
+/// a number from 1 to kMaxThreads.
 int default_threads();
 
 namespace detail {
