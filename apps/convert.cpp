@@ -115,9 +115,7 @@ std::vector<std::string> draw_splits(const RandomSplits& random, const std::stri
   for (auto& [type, items] : data.nodes) {
     if (items.task == Task::none) continue;
     items.splits = random.draw(items.y, data.num_nodes(type), input);
-    items.train = items.splits[0].train;
-    items.val = items.splits[0].val;
-    items.test = items.splits[0].test;
+    items.use(items.splits[0]);
     notes.push_back(fmt::format("nodes {}: {}", printable(type), random.note(items.splits, "nodes")));
   }
   if (notes.empty()) data_fail("{}: no type of nodes has labels, expected some for --split", excerpt(input));

@@ -25,9 +25,7 @@ int64_t Dataset::num_classes() const {
 
 void Dataset::use_split(size_t k) {
   ADJ_CHECK(k < splits.size(), "dataset {}: no split {}, it has {}", name, k, splits.size());
-  train = splits[k].train;
-  val = splits[k].val;
-  test = splits[k].test;
+  use(splits[k]);
 }
 
 void Dataset::use_first_split() {

@@ -72,6 +72,8 @@ struct ItemTable {
 
   static constexpr int64_t kNoTime = std::numeric_limits<int64_t>::min();  ///< as NaT of NumPy
 
+  /// Sets train, val and test.
+  void use(const Split& split) { train = split.train, val = split.val, test = split.test; }
   int64_t num_features() const { return x ? x.cols() : x_in_file.cols(); }  ///< F; 0: none
   ItemTable to(Device device) const;                                        ///< as Dataset::to()
 };

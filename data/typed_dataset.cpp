@@ -204,10 +204,7 @@ TypedDataset single_type(Dataset data) {
     items.y = data.edge_y && number ? detail::gather_edges(data.edge_y, number) : data.edge_y;
     items.unlabelled = std::exchange(data.unlabelled, 0);
     items.splits = listed_splits(data, std::exchange(data.splits, {}));
-    const Split first = items.splits.empty() ? Split() : items.splits[0];
-    items.train = items.splits.empty() ? data.train : first.train;
-    items.val = items.splits.empty() ? data.val : first.val;
-    items.test = items.splits.empty() ? data.test : first.test;
+    items.use(items.splits.empty() ? Split{data.train, data.val, data.test} : items.splits[0]);
     data.train = data.val = data.test = {};
     data.task = Task::none;
   }

@@ -1,7 +1,6 @@
 #include <adjoint/core/text.h>
+#include <adjoint/graph/detail/index.h>
 #include <adjoint/training/feature_place.h>
-
-#include <numeric>
 
 namespace adj::training {
 
@@ -70,9 +69,7 @@ Features rank_rows(const Dataset& data, const ExecutionOptions& compute) {
         printable(data.name));
   const int64_t ranks = std::ssize(compute.rank_devices()), nodes = data.num_nodes();
   const int64_t begin = compute.rank * nodes / ranks, end = (compute.rank + 1) * nodes / ranks;
-  std::vector<int32_t> rows(static_cast<size_t>(end - begin));
-  std::iota(rows.begin(), rows.end(), static_cast<int32_t>(begin));
-  return data.x.rows(Tensor::from(rows)).to(compute.dtype()).to(data.device());
+  return data.x.rows(detail::range(begin, end)).to(compute.dtype()).to(data.device());
 }
 
 std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const BatchOptions& s, DType dtype) {

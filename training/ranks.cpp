@@ -2,6 +2,7 @@
 #include <adjoint/core/cores.h>
 #include <adjoint/core/launch.h>
 #include <adjoint/core/log.h>
+#include <adjoint/graph/detail/index.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/kernels/compute_context.h>
 #include <adjoint/training/ranks.h>
@@ -44,11 +45,7 @@ void log_parts(const RankPart& part) {
 }
 
 /// int32: the numbers of a rank's rows among all.
-Tensor numbers_of(const RankRows& rows) {
-  std::vector<int32_t> numbers(static_cast<size_t>(rows.end() - rows.begin()));
-  std::iota(numbers.begin(), numbers.end(), static_cast<int32_t>(rows.begin()));
-  return Tensor::from(numbers);
-}
+Tensor numbers_of(const RankRows& rows) { return detail::range(rows.begin(), rows.end()); }
 
 std::vector<Device> gather_devices(const Group& group) {
   std::vector<Device> devices;

@@ -476,11 +476,7 @@ EdgeTable::Part EdgeTable::part(const EdgeType& type, const std::vector<int32_t>
       *list = Tensor::from(kept);
     }
   table.train = table.val = table.test = {};
-  if (!table.splits.empty()) {
-    table.train = table.splits[0].train;
-    table.val = table.splits[0].val;
-    table.test = table.splits[0].test;
-  }
+  if (!table.splits.empty()) table.use(table.splits[0]);
   return part;
 }
 

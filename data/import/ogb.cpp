@@ -3,6 +3,7 @@
 #include <adjoint/data/detail/declared_counts.h>
 #include <adjoint/data/import/detail/edge_rows.h>
 #include <adjoint/data/import/detail/ogb_raw.h>
+#include <adjoint/kernels/index/gather.h>
 
 #include <algorithm>
 #include <limits>
@@ -194,17 +195,9 @@ std::filesystem::path ogb::raw_folder(const std::filesystem::path& root) {
 Tensor ogb::joined_columns(std::vector<Tensor> tables) {
   if (tables.size() == 1) return std::move(tables[0]);
   int64_t width = 0;
-  const int64_t rows = tables[0].size(0);
   for (const Tensor& table : tables) width += table.size(1);
-  Tensor all = Tensor::empty({rows, width});
-  float* target = all.mutable_data<float>();
-  for (Tensor& table : tables) {
-    const int64_t columns = table.size(1);
-    for (int64_t i = 0; i < rows; ++i)
-      std::copy_n(table.data<float>() + i * columns, columns, target + i * width);
-    target += columns;
-    table = {};
-  }
+  Tensor all = Tensor::empty({tables[0].size(0), width});
+  kernels::concat_columns({.parts = tables, .y = all});
   return all;
 }
 

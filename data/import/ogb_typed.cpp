@@ -4,6 +4,7 @@
 #include <adjoint/data/import/detail/ogb_raw.h>
 #include <adjoint/data/import/detail/table_rows.h>
 #include <adjoint/data/import/number_rows.h>
+#include <adjoint/graph/detail/index.h>
 
 #include <algorithm>
 #include <numeric>
@@ -170,9 +171,7 @@ class TypedOgbReader {
     std::error_code error;
     if (items.task == Task::none || !std::filesystem::is_directory(folder, error)) return;
     items.splits.push_back(ogb::read_split(folder, items.y));
-    items.train = items.splits[0].train;
-    items.val = items.splits[0].val;
-    items.test = items.splits[0].test;
+    items.use(items.splits[0]);
   }
 
   void read_links(const std::filesystem::path& folder) {
@@ -294,18 +293,11 @@ class TypedOgbReader {
     const EdgeIndex& index = edges.index;
     const EdgeIndex with_val{joined(index.src, edges.src[0]), joined(index.dst, edges.dst[0])};
     const EdgeIndex with_test{joined(with_val.src, edges.src[1]), joined(with_val.dst, edges.dst[1])};
-    const int64_t ends[4] = {0, index.src.numel(), with_val.src.numel(), with_test.src.numel()};
-    Tensor parts[3];
-    for (size_t k = 0; k < 3; ++k) {
-      std::vector<int32_t> numbers(static_cast<size_t>(ends[k + 1] - ends[k]));
-      std::iota(numbers.begin(), numbers.end(), static_cast<int32_t>(ends[k]));
-      parts[k] = Tensor::from(numbers);
-    }
+    const int64_t ends[3] = {index.src.numel(), with_val.src.numel(), with_test.src.numel()};
     ItemTable items;
-    items.splits.push_back({parts[0], parts[1], parts[2]});
-    items.train = parts[0];
-    items.val = parts[1];
-    items.test = parts[2];
+    items.splits.push_back(
+        {detail::range(0, ends[0]), detail::range(ends[0], ends[1]), detail::range(ends[1], ends[2])});
+    items.use(items.splits[0]);
     if (edges.features)
       data_fail("{}: edge-feat, which triples to predict do not have, expected none", text_of(type));
     add(type, with_test, Tensor(), std::move(items));

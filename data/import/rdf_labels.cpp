@@ -172,10 +172,7 @@ class LabelTables {
               : "",
           first.test.numel()));
     }
-    if (items.splits.empty()) return;
-    items.train = items.splits[0].train;
-    items.val = items.splits[0].val;
-    items.test = items.splits[0].test;
+    if (!items.splits.empty()) items.use(items.splits[0]);
   }
 
   Split split_with(const ItemTable& items, uint64_t draw) const {

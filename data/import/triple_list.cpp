@@ -1,7 +1,7 @@
 #include <adjoint/data/import/detail/triple_list.h>
+#include <adjoint/graph/detail/index.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace adj::detail {
 
@@ -92,18 +92,6 @@ void TripleList::drop_repeats(RelationEdges& edges) {
   edges.index = kept;
 }
 
-namespace {
-
-/// int32: the numbers from `begin`, so many.
-Tensor range(int64_t begin, int64_t count) {
-  Tensor numbers = Tensor::empty({count}, DType::i32);
-  int32_t* const values = numbers.mutable_data<int32_t>();
-  std::iota(values, values + count, static_cast<int32_t>(begin));
-  return numbers;
-}
-
-}  // namespace
-
 TypedDataset dataset_of_triples(NodeIds& nodes, const NodeIds& relations,
                                 const std::vector<RelationEdges>& edges, bool inverse, bool split) {
   const std::string node(kTripleNodes);
@@ -120,11 +108,10 @@ TypedDataset dataset_of_triples(NodeIds& nodes, const NodeIds& relations,
     const auto& [index, parts] = edges[k];
     ItemTable items;
     if (split) {
+      const int64_t with_train = parts[0], with_val = with_train + parts[1];
       items.splits.push_back(
-          {range(0, parts[0]), range(parts[0], parts[1]), range(parts[0] + parts[1], parts[2])});
-      items.train = items.splits[0].train;
-      items.val = items.splits[0].val;
-      items.test = items.splits[0].test;
+          {range(0, with_train), range(with_train, with_val), range(with_val, with_val + parts[2])});
+      items.use(items.splits[0]);
     }
     add(name, index.src, index.dst, std::move(items));
     if (inverse) add(name + std::string(kInverseSuffix), index.dst, index.src, {});

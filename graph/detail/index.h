@@ -2,12 +2,22 @@
 
 #include <adjoint/kernels/index/select.h>
 
+#include <numeric>
+
 namespace adj::detail {
 
 /// 0 … n - 1, int32 [n].
 inline Tensor iota(int64_t n, Device device) {
   Tensor y = Tensor::empty({n}, DType::i32, device);
   kernels::iota({.y = y});
+  return y;
+}
+
+/// begin … end - 1, int32 [end - begin], on the CPU.
+inline Tensor range(int64_t begin, int64_t end) {
+  Tensor y = Tensor::empty({end - begin}, DType::i32);
+  auto* values = y.mutable_data<int32_t>();
+  std::iota(values, values + y.numel(), static_cast<int32_t>(begin));
   return y;
 }
 

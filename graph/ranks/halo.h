@@ -36,9 +36,9 @@ class Halo {
   Tensor gather(const Tensor& x) const;
   /// gather(x) a few columns at a time: visit(part, first) has columns [first, first + part.size(1)), from
   /// left to right. On GPUs of their own (Group::capturable) the next part arrives while the device does what
-  /// visit queues, and only the first, a small one, is waited for; its memory is that of two parts and
-  /// of what the larger sends. All at
-  /// once if the first would be less than `least_part` bytes. All ranks call it together.
+  /// visit queues, and only the first, a small one, is waited for; its memory is that of two parts and of
+  /// what the larger sends. All at once if the first would be less than `least_part` bytes. All ranks call it
+  /// together.
   void gather_parts(const Tensor& x,
                     const std::function<void(const Tensor& part, int64_t first)>& visit) const;
   /// The adjoint of gather(): [n, F], to each of this rank's rows the sum of the rows of dy
