@@ -31,9 +31,10 @@ class Transport {
   /// tensors on both sides send nothing. `call`: what the ranks agree on, equal on all of them.
   virtual void exchange(std::string_view call, std::span<const Tensor> sends, std::span<Tensor> receives) = 0;
   /// Returns when all ranks have called it with blocks that fit, as exchange() needs them; else all of them
-  /// throw Error.
-  virtual void agree(std::string_view call, std::span<const Tensor> sends,
-                     std::span<const Tensor> receives) = 0;
+  /// throw Error. The result: where rank p receives this one's block, by rank, null for none; empty if the
+  /// ranks are processes, which do not see each other's memory.
+  virtual std::vector<void*> agree(std::string_view call, std::span<const Tensor> sends,
+                                   std::span<const Tensor> receives) = 0;
   /// The tensors that the ranks give, by rank: they themselves, written and readable by any stream. Throws
   /// Error if the ranks are processes.
   virtual std::vector<Tensor> share(std::string_view call, const Tensor& x) = 0;

@@ -106,9 +106,17 @@ class ThreadTransport : public Transport {
       finish_work(receives);
     });
   }
-  void agree(std::string_view call, std::span<const Tensor> sends,
-             std::span<const Tensor> receives) override {
-    meet({call, sends, receives}, [&] { check_blocks(); });
+  std::vector<void*> agree(std::string_view call, std::span<const Tensor> sends,
+                           std::span<const Tensor> receives) override {
+    std::vector<void*> targets;
+    meet({call, sends, receives}, [&] {
+      check_blocks();
+      for (const Offer& offer : meeting_.offers()) {
+        const Tensor& target = offer.receives[static_cast<size_t>(rank_)];
+        targets.push_back(target ? const_cast<void*>(target.raw_data()) : nullptr);
+      }
+    });
+    return targets;
   }
   std::vector<Tensor> share(std::string_view call, const Tensor& x) override {
     std::vector<Tensor> all;
@@ -214,7 +222,7 @@ void run_ranks(std::span<const Device> devices, const std::function<void(const G
   run_threads(std::ssize(devices), [&](int64_t rank, std::shared_ptr<Transport> transport) {
     const Device device = devices[static_cast<size_t>(rank)];
     const std::shared_ptr<void> current = runtime(device).make_current();
-    if (through_nccl) transport = detail::nccl_transport(std::move(transport), device);
+    if (through_nccl) transport = detail::nccl_transport(std::move(transport), device, devices);
     run(Group(std::move(transport), device));
   });
 }

@@ -24,7 +24,9 @@ std::string gpu_address(Device device);
 /// Moves tensors between GPUs, one a rank, through NCCL; those on the host, and what the ranks agree on, by
 /// `host`. All ranks call it together. An exchange is queued on the current stream and may be captured; a
 /// captured one is agreed on once. If a rank fails while others wait for it on their GPUs, these are released
-/// within a second.
-std::shared_ptr<Transport> nccl_transport(std::shared_ptr<Transport> host, Device device);
+/// within a second. `devices`: of all ranks, if they are threads of this process; large blocks then go by the
+/// devices' copy engines, where these reach each other.
+std::shared_ptr<Transport> nccl_transport(std::shared_ptr<Transport> host, Device device,
+                                          std::span<const Device> devices = {});
 
 }  // namespace adj::detail
