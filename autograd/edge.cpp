@@ -8,6 +8,7 @@
 #include <adjoint/core/detail/carrier.h>
 #include <adjoint/graph/detail/index.h>
 #include <adjoint/graph/edge_attributes.h>
+#include <adjoint/graph/ranks/halo.h>
 #include <adjoint/graph/relation.h>
 #include <adjoint/graph/self_loops.h>
 #include <adjoint/kernels/aggregate/coo_sums.h>
@@ -54,7 +55,11 @@ void matrix_product(const SparseMatrix& a, bool adjoint, const Tensor& x, const 
       a.has_factors()};
   const Relation edges = adjoint ? a.relation().reversed() : a.relation();
   const kernels::RowParts rows{x.size(1), x.dtype(), [&] { return edges.source_rows(x); },
-                               [&](const auto& visit) { edges.source_parts(x, visit); }};
+                               [&](const auto& visit) {
+                                 edges.source_parts(x, [&](const GatheredPart& part) {
+                                   visit({part.rows, part.first, part.own, part.own_row});
+                                 });
+                               }};
   kernels::sparse_product("aggregate", adjoint ? a.adjoint() : a.matrix(), rows, bias, activation, y, kept);
 }
 

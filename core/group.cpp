@@ -28,6 +28,19 @@ void Group::exchange(std::span<const Tensor> sends, std::span<Tensor> receives) 
   if (sends[0]) receives[0].copy_(sends[0]);
 }
 
+void Transport::exchange_columns(std::string_view call, std::span<const Tensor>, ColumnRange,
+                                 std::span<Tensor>) {
+  fail("{}: these ranks send whole rows", call);
+}
+
+void Group::exchange_columns(std::span<const Tensor> sends, ColumnRange columns,
+                             std::span<Tensor> receives) const {
+  ADJ_CHECK(takes_columns() && std::ssize(sends) == size() && std::ssize(receives) == size(),
+            "exchange_columns: {} and {} blocks, expected one for each of {} ranks that take columns",
+            sends.size(), receives.size(), size());
+  transport_->exchange_columns("exchange of columns", sends, columns, receives);
+}
+
 Tensor Group::gather(const Tensor& x) const {
   if (!transport_) return x.clone();
   const auto ranks = static_cast<size_t>(size());

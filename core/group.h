@@ -19,6 +19,11 @@ class GroupError : public Error {
   using Error::Error;
 };
 
+/// Columns [begin, begin + count) of a matrix.
+struct ColumnRange {
+  int64_t begin = 0, count = 0;
+};
+
 /// Moves bytes between the ranks of a Group. All ranks make the same calls in the same order; each returns
 /// when its own tensors may be read and written again.
 class Transport {
@@ -30,6 +35,12 @@ class Transport {
   /// sends[p] goes to rank p, into its receives[rank()], of the same dtype and number of elements; absent
   /// tensors on both sides send nothing. `call`: what the ranks agree on, equal on all of them.
   virtual void exchange(std::string_view call, std::span<const Tensor> sends, std::span<Tensor> receives) = 0;
+  /// Whether exchange_columns() may be called, the same for all ranks.
+  virtual bool takes_columns() const { return false; }
+  /// exchange() of these columns of sends[p] [n, C], from where they are, into receives[] [n, count] of the
+  /// other ranks. Throws Error unless takes_columns().
+  virtual void exchange_columns(std::string_view call, std::span<const Tensor> sends, ColumnRange columns,
+                                std::span<Tensor> receives);
   /// Returns when all ranks have called it with blocks that fit, as exchange() needs them; else all of them
   /// throw Error. The result: where rank p receives this one's block, by rank, null for none; empty if the
   /// ranks are processes, which do not see each other's memory.
@@ -65,6 +76,11 @@ class Group {
   /// Row blocks [n_p, ...] to and from every rank p; that of this rank is copied. The ranks know the sizes of
   /// what they receive. An absent block on both sides moves nothing. Throws Error if shapes or dtypes differ.
   void exchange(std::span<const Tensor> sends, std::span<Tensor> receives) const;
+  /// Whether exchange_columns() may be called: GPUs of one process that reach each other's memory.
+  bool takes_columns() const { return transport_ && transport_->takes_columns(); }
+  /// Columns of sends[p] [n, C] to every other rank p, without a copy of them before, into its receives[]
+  /// [n, columns.count]; absent for none. Throws as exchange().
+  void exchange_columns(std::span<const Tensor> sends, ColumnRange columns, std::span<Tensor> receives) const;
   /// The rows of all ranks in the order of ranks: [sum n_p, ...] of x [n_p, ...].
   Tensor gather(const Tensor& x) const;
   /// The same where n_p = rows[p] is known, without a word between hosts that a captured step cannot hold.

@@ -315,8 +315,8 @@ const Halo& Relation::halo() const {
 }
 
 Tensor Relation::source_rows(const Tensor& x) const { return is_rank_part() ? halo().gather(x) : x; }
-void Relation::source_parts(const Tensor& x, const std::function<void(const Tensor&, int64_t)>& visit) const {
-  is_rank_part() ? halo().gather_parts(x, visit) : visit(x, 0);
+void Relation::source_parts(const Tensor& x, const std::function<void(const GatheredPart&)>& visit) const {
+  is_rank_part() ? halo().gather_parts(x, visit) : visit({x, 0, {}});
 }
 Tensor Relation::sum_source_rows(const Tensor& dy) const { return halo().sum_back(dy); }
 

@@ -17,6 +17,7 @@ struct EdgeIndex {
 };
 
 class Halo;
+struct GatheredPart;
 class Relation;
 struct RankEdges;
 struct RankRows;
@@ -94,8 +95,7 @@ class Relation {
   Tensor source_rows(const Tensor& x) const;
   /// source_rows(x) for products that take some columns at a time (Halo::gather_parts); x itself as one part
   /// unless this is a rank's part.
-  void source_parts(const Tensor& x,
-                    const std::function<void(const Tensor& part, int64_t first)>& visit) const;
+  void source_parts(const Tensor& x, const std::function<void(const GatheredPart&)>& visit) const;
   /// The adjoint of source_rows(): to each of this rank's sources the sum of the rows of dy that all ranks
   /// have in its place.
   Tensor sum_source_rows(const Tensor& dy) const;

@@ -99,13 +99,36 @@ class NcclTransport : public Transport {
       return std::ranges::none_of(blocks, [](const Tensor& x) { return x && x.device().is_cuda(); });
     };
     if (on_host(sends) && on_host(receives)) return host_->exchange(call, sends, receives);
-    const std::vector<void*> targets = agree(call, sends, receives);
-    const std::lock_guard lock(mutex_);
-    if (communicator_ == nullptr) throw GroupError(failure());
-    const DeviceScope scope(device_.index);
-    queue(sends, receives, targets);
+    queue(
+        call, sends, receives, [&](const Tensor& x) { return signals_ && x && x.bytes() >= kLeastCopied; },
+        [&](size_t p, void* target) {
+          return cudaMemcpyAsync(target, sends[p].raw_data(), static_cast<size_t>(sends[p].bytes()),
+                                 cudaMemcpyDefault, current_stream(device_.index));
+        });
     const auto local = static_cast<size_t>(rank());
+    const DeviceScope scope(device_.index);
     if (sends[local]) receives[local].copy_(sends[local]);
+  }
+
+  bool takes_columns() const override { return static_cast<bool>(signals_); }
+  void exchange_columns(std::string_view call, std::span<const Tensor> sends, ColumnRange columns,
+                        std::span<Tensor> receives) override {
+    std::vector<Tensor> blocks;  // as they arrive, to agree on
+    for (const Tensor& x : sends)
+      blocks.push_back(
+          x ? x.reshape({x.numel()}).rows(0, x.size(0) * columns.count).reshape({x.size(0), columns.count})
+            : x);
+    queue(
+        call, blocks, receives, [](const Tensor& x) { return x && x.numel() > 0; },
+        [&](size_t p, void* target) {
+          const Tensor& x = sends[p];
+          const size_t element = size_of(x.dtype()), width = static_cast<size_t>(columns.count) * element;
+          return cudaMemcpy2DAsync(
+              target, width,
+              static_cast<const char*>(x.raw_data()) + static_cast<size_t>(columns.begin) * element,
+              static_cast<size_t>(x.size(1)) * element, width, static_cast<size_t>(x.size(0)),
+              cudaMemcpyDefault, current_stream(device_.index));
+        });
   }
 
  private:
@@ -122,29 +145,32 @@ class NcclTransport : public Transport {
     return id;
   }
 
-  bool copies(const Tensor& block) const { return signals_ && block && block.bytes() >= kLeastCopied; }
-
-  /// One pair of a send and a receive for each peer, in one group; large blocks are copied to `targets`, in
-  /// the ranks' memory, behind a message from there that it may be written, and before one that it is.
-  void queue(std::span<const Tensor> sends, std::span<Tensor> receives, std::span<void* const> targets) {
-    std::vector<size_t> copied;
-    for (int64_t k = 1; k < size(); ++k)  // no two ranks write to one at a time
-      if (const auto p = static_cast<size_t>((rank() + k) % size()); copies(sends[p])) copied.push_back(p);
+  /// One pair of a send and a receive for each peer, in one group. Blocks that it `copies` go by copy(p,
+  /// target) into rank p's memory, behind a message from there that it may be written, and before one that it
+  /// is.
+  template <class Copies, class Copy>
+  void queue(std::string_view call, std::span<const Tensor> sends, std::span<Tensor> receives,
+             Copies&& copies, Copy&& copy) {
+    const std::vector<void*> targets = agree(call, sends, receives);
+    const std::lock_guard lock(mutex_);
+    if (communicator_ == nullptr) throw GroupError(failure());
+    const DeviceScope scope(device_.index);
     const auto in_group = [&](const auto& pair) {
       check(library().ncclGroupStart(), "ncclGroupStart");
       for (size_t p = 0; p < sends.size(); ++p)
         if (std::cmp_not_equal(p, rank())) pair(p);
       check(library().ncclGroupEnd(), "ncclGroupEnd", communicator_);
     };
+    bool any_copied = false;
     in_group([&](size_t p) {
+      any_copied = any_copied || copies(sends[p]) || copies(receives[p]);
       copies(sends[p]) ? receive_signal(p) : send(p, sends[p]);
       copies(receives[p]) ? send_signal(p) : receive(p, receives[p]);
     });
-    const cudaStream_t stream = current_stream(device_.index);
-    for (const size_t p : copied)
-      ADJ_CUDA_CHECK(cudaMemcpyAsync(targets[p], sends[p].raw_data(), static_cast<size_t>(sends[p].bytes()),
-                                     cudaMemcpyDefault, stream));
-    if (copied.empty() && std::ranges::none_of(receives, [&](const Tensor& x) { return copies(x); })) return;
+    if (!any_copied) return;
+    for (int64_t k = 1; k < size(); ++k)  // no two ranks write to one at a time
+      if (const auto p = static_cast<size_t>((rank() + k) % size()); copies(sends[p]))
+        ADJ_CUDA_CHECK(copy(p, targets[p]));
     in_group([&](size_t p) {
       if (copies(sends[p])) send_signal(p);
       if (!copies(receives[p])) return;

@@ -113,6 +113,11 @@ Halo::Halo(Group group, const RowCut& cut, const Csr& rows, DType wire, int64_t 
   most_received_ = *std::max_element(received.begin(), received.end());
   if (device.is_cuda() && group_.capturable()) side_ = SideStream(device);
   sends_ = exchange_lists(group_, needs);
+  bool whole_blocks = group_.takes_columns() && wire_ == DType::f32;
+  for (size_t p = 0; p < ranks; ++p) whole_blocks = whole_blocks && !picks(p);
+  const std::vector<uint8_t> all =
+      group_.gather(Tensor::from(std::vector{uint8_t{whole_blocks}})).to_vector<uint8_t>();
+  leaves_own_ = std::ranges::all_of(all, [](uint8_t whole) { return whole != 0; });
   std::vector<std::vector<int32_t>> copies;
   for (Tensor& list : sends_) {
     sent_ += list.numel();
@@ -168,18 +173,26 @@ namespace {
 
 // Of a row: the first part, which nothing hides, and the largest. Powers of two fill the lanes of a product.
 constexpr int64_t kFirstBytes = 128, kMostBytes = 512;
+constexpr int64_t kAlignedBytes = 16;  // of a read in a product
 
 /// First columns of the parts of rows of `width` elements of so many bytes, and `width`. Each is twice the
-/// one before: it arrives while the product of that one, which takes more time by byte, runs.
+/// one before: it arrives while the product of that one, which takes more time by byte, runs. What is left is
+/// a part by its size, or joins another: a product of a few columns takes nearly as long as of many. Parts of
+/// odd bytes come last.
 std::vector<int64_t> part_begins(int64_t width, int64_t element) {
-  const int64_t row = width * element;
-  std::vector<int64_t> begins{0};
-  int64_t bytes = row > 2 * kFirstBytes ? kFirstBytes : kFirstBytes / 2;
-  for (int64_t next = bytes; next < row; next += bytes) {
-    begins.push_back(next / element);
-    bytes = std::min(2 * bytes, kMostBytes);
+  const int64_t row = width * element, least = row > 2 * kFirstBytes ? kFirstBytes : kFirstBytes / 2;
+  std::vector<int64_t> sizes;
+  int64_t left = row;
+  for (int64_t bytes = least; bytes <= left; bytes = std::min(2 * bytes, kMostBytes)) {
+    sizes.push_back(bytes);
+    left -= bytes;
   }
-  begins.push_back(width);
+  if (left >= least || sizes.empty())
+    sizes.insert(std::ranges::upper_bound(sizes, left), left);
+  else
+    (left % kAlignedBytes == 0 ? sizes.front() : sizes.back()) += left;
+  std::vector<int64_t> begins{0};
+  for (const int64_t bytes : sizes) begins.push_back(begins.back() + bytes / element);
   return begins;
 }
 
@@ -263,13 +276,27 @@ Tensor Halo::fetch_part(const Tensor& x, int64_t first, int64_t columns, const P
   return part;
 }
 
-void Halo::gather_parts(const Tensor& x, const std::function<void(const Tensor&, int64_t)>& visit) const {
+Tensor Halo::fetch_others(const Tensor& x, ColumnRange columns, const Tensor& memory) const {
+  Tensor part = matrix_in(memory, structure_.cols, columns.count);
+  std::vector<Tensor> sends(sends_.size()), receives(sends_.size());
+  for (size_t p = 0; p < sends.size(); ++p) {
+    if (std::cmp_equal(p, group_.rank())) continue;
+    if (sends_all(p)) sends[p] = x;
+    if (begins_[p + 1] > begins_[p]) receives[p] = part.rows(begins_[p], begins_[p + 1]);
+  }
+  group_.exchange_columns(sends, columns, receives);
+  return part;
+}
+
+void Halo::gather_parts(const Tensor& x, const std::function<void(const GatheredPart&)>& visit) const {
   check_rows(x);
   const auto element = static_cast<int64_t>(size_of(x.dtype()));
   const std::vector<int64_t> begins = part_begins(x.size(1), element);
   const size_t parts = begins.size() - 1;
   if (group_.size() == 1 || parts == 1 || most_received_ * begins[1] * element < least_part_)
-    return visit(gather(x), 0);
+    return visit({gather(x), 0, {}});
+  const auto aligned = [&](int64_t column) { return column * element % kAlignedBytes == 0; };
+  const bool leaves_own = leaves_own_ && std::ranges::all_of(begins, aligned);
   const auto columns = [&](size_t k) { return begins[k + 1] - begins[k]; };
   std::array<int64_t, 2> widest{};
   for (size_t k = 0; k < parts; ++k) widest[k % 2] = std::max(widest[k % 2], columns(k));
@@ -277,7 +304,11 @@ void Halo::gather_parts(const Tensor& x, const std::function<void(const Tensor&,
   const Joined joined(side_);
   const auto fetch = [&](size_t k) {
     Tensor part;
-    side_.run([&] { part = fetch_part(x, begins[k], columns(k), buffers, buffers.parts[k % 2]); });
+    side_.run([&] {
+      const Tensor& memory = buffers.parts[k % 2];
+      part = leaves_own ? fetch_others(x, {begins[k], columns(k)}, memory)
+                        : fetch_part(x, begins[k], columns(k), buffers, memory);
+    });
     return part;
   };
   Tensor next = fetch(0);
@@ -285,7 +316,7 @@ void Halo::gather_parts(const Tensor& x, const std::function<void(const Tensor&,
     side_.join();
     const Tensor part = next;
     if (k + 1 < parts) next = fetch(k + 1);  // behind the visit before this one, which has read its memory
-    visit(part, begins[k]);
+    visit({part, begins[k], leaves_own ? x : Tensor(), first_row()});
   }
 }
 

@@ -12,6 +12,15 @@
 
 namespace adj {
 
+/// Columns [first, first + rows.size(1)) of gathered rows. Those of a rank itself may be in `own` [n, F]
+/// alone, with all columns, as rows [own_row, own_row + n) of them: those of `rows` have no values then.
+struct GatheredPart {
+  Tensor rows;
+  int64_t first;
+  Tensor own;
+  int64_t own_row = 0;
+};
+
 /// What a rank needs of the others to compute its rows of a product: the rows of x that its entries name (its
 /// halo; all rows of a rank of which it needs nearly all), and the lists by which they are sent. The rows of
 /// all ranks that it then has are in the order of the whole, so that every sum over a row's entries has the
@@ -34,13 +43,11 @@ class Halo {
   /// [structure().cols, F] from this rank's rows of x [n, F]: one block to and from each rank that has or
   /// needs any. All ranks call it together.
   Tensor gather(const Tensor& x) const;
-  /// gather(x) a few columns at a time: visit(part, first) has columns [first, first + part.size(1)), from
-  /// left to right. On GPUs of their own (Group::capturable) the next part arrives while the device does what
-  /// visit queues, and only the first, a small one, is waited for; its memory is that of two parts and of
-  /// what the larger sends. All at once if the first would be less than `least_part` bytes. All ranks call it
-  /// together.
-  void gather_parts(const Tensor& x,
-                    const std::function<void(const Tensor& part, int64_t first)>& visit) const;
+  /// gather(x) a few columns at a time, from left to right. On GPUs of their own (Group::capturable) the next
+  /// part arrives while the device does what visit queues, and only the first, a small one, is waited for;
+  /// its memory is that of two parts and of what the larger sends. All at once if the first would be less
+  /// than `least_part` bytes. All ranks call it together.
+  void gather_parts(const Tensor& x, const std::function<void(const GatheredPart&)>& visit) const;
   /// The adjoint of gather(): [n, F], to each of this rank's rows the sum of the rows of dy
   /// [structure().cols, F] that all ranks have in its place, in the order of ranks. All ranks call it
   /// together.
@@ -63,6 +70,8 @@ class Halo {
   DType wire_ = DType::f32;
   int64_t least_part_ = kLeastPart;
   SideStream side_;  // for parts on their way
+  bool leaves_own_ =
+      false;  // whether parts may lack the rank's own rows: all ranks send whole blocks by columns
 
   /// Whether a rank needs all of this rank's rows, or some.
   bool sends_all(size_t p) const { return sends_[p].numel() > 0 && sends_[p].numel() == structure_.rows; }
@@ -77,6 +86,8 @@ class Halo {
   /// Columns [first, first + columns) of gather(x), in `memory`.
   Tensor fetch_part(const Tensor& x, int64_t first, int64_t columns, const PartBuffers& buffers,
                     const Tensor& memory) const;
+  /// The same without own rows.
+  Tensor fetch_others(const Tensor& x, ColumnRange columns, const Tensor& memory) const;
 };
 
 }  // namespace adj

@@ -48,13 +48,15 @@ void sparse_product(std::string_view op, const CsrMatrix& a, const RowParts& x, 
   const auto cut = tiles_of_product(op, a, x.width, x.dtype, &kept);
   if (cut != nullptr || plan::spmm_method(a, x.width, x.dtype) != plan::SpmmMethod::items)
     return product({.a = a, .x = x.all(), .bias = bias, .activation = activation, .y = y}, cut.get(), &kept);
-  x.each([&](const Tensor& part, int64_t first) {
+  x.each([&](const RowParts::Part& part) {
     spmm({.a = a,
-          .x = part,
-          .bias = bias ? bias.rows(first, first + part.size(1)) : Tensor(),
+          .x = part.rows,
+          .bias = bias ? bias.rows(part.first, part.first + part.rows.size(1)) : Tensor(),
           .activation = activation,
           .y = y,
-          .first_column = first});
+          .first_column = part.first,
+          .own = part.own,
+          .own_row = part.own_row});
   });
 }
 

@@ -25,8 +25,14 @@ struct RowParts {
   int64_t width;
   DType dtype;  ///< of all elements
   std::function<Tensor()> all;
-  /// Visits all columns once; `first` is a part's first column in X.
-  std::function<void(const std::function<void(const Tensor& part, int64_t first)>& visit)> each;
+  /// Columns [first, first + rows.size(1)) of X, of which `own` may have some (SpmmArgs::own).
+  struct Part {
+    const Tensor& rows;
+    int64_t first;
+    const Tensor& own;
+    int64_t own_row;
+  };
+  std::function<void(const std::function<void(const Part&)>& visit)> each;  ///< visits all columns once
 };
 /// The same with kept values.
 void sparse_product(std::string_view op, const CsrMatrix& a, const RowParts& x, const Tensor& bias,

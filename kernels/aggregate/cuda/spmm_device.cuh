@@ -18,6 +18,9 @@ struct SpmmArguments {
   const Sum<S>* values;  ///< null: all 1
   const int32_t* order;  ///< null: entry e has values[e]
   const S* x;            ///< gathered by column
+  const char* own;       ///< kOwn: rows [own_row, own_row + own_rows), instead of those of x
+  int own_row, own_rows;
+  uint32_t own_pitch;  ///< bytes per row
   S* y;
   Sum<S>* partial;  ///< [slots, width]
   int width;
