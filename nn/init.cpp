@@ -37,7 +37,11 @@ NoInit::NoInit(int64_t most) {
 NoInit::~NoInit() { left.reset(); }
 
 Tensor glorot_uniform(int64_t in, int64_t out, Generator& generator, DType dtype) {
-  return uniform({in, out}, std::sqrt(6.0 / static_cast<double>(in + out)), generator, dtype);
+  return glorot_uniform({in, out}, generator, dtype);
+}
+Tensor glorot_uniform(const Shape& matrices, Generator& generator, DType dtype) {
+  return uniform(matrices, std::sqrt(6.0 / static_cast<double>(matrices[-2] + matrices[-1])), generator,
+                 dtype);
 }
 Tensor glorot_normal(int64_t in, int64_t out, Generator& generator, DType dtype) {
   return normal({in, out}, 2.0 / static_cast<double>(in + out), generator, dtype);

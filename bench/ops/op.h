@@ -186,6 +186,7 @@ Ops gathers();
 Ops sparse_products();
 Ops edge_kernels();
 Ops gine_sums();
+Ops grouped_products();
 Ops list_products();  ///< over lists
 
 /// Rows that the benchmark times.

@@ -11,6 +11,7 @@
 #include <adjoint/nn/conv/gin_conv.h>
 #include <adjoint/nn/conv/graph_conv.h>
 #include <adjoint/nn/conv/pna_conv.h>
+#include <adjoint/nn/conv/rgcn_conv.h>
 #include <adjoint/nn/conv/sage_conv.h>
 #include <adjoint/nn/conv/sg_conv.h>
 #include <adjoint/nn/conv/tag_conv.h>

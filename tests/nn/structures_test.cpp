@@ -90,6 +90,8 @@ TEST_CASE("a layer gives the same results over a block, its relation and a graph
     check(Model<AGNNConv>(), x);
     check(Model<PNAConv>(4, 4, std::vector<int64_t>{1, 2, 3}, PNAConvOptions{.towers = 2}), x);
     check(Model<GCN2Conv>(4, 0.2), x, Var(draw.normal({kSources, 4})));
+    for (int64_t in : {4, 16})
+      check(Model<RGCNConv>(in, 4, 3), draw.normal({kSources, in}), draw.ints(kEdges, 0, 3));
     check(Model<SGConv>(6, 4), wide, weight);
     // Several hops.
     const auto check_hops = [&](auto&& layer, const Tensor& features, const auto&... extra) {

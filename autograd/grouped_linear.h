@@ -1,0 +1,25 @@
+// Linear maps by group: the rows of a group are multiplied by its own matrix, all groups in one product
+// (kernels/dense/grouped_gemm.h). Rows may be picked from x while they are loaded, and are not stored.
+#pragma once
+
+#include <adjoint/autograd/variable.h>
+#include <adjoint/graph/relation.h>
+
+namespace adj {
+
+/// Rows by group.
+struct RowGroups {
+  Tensor offsets;  ///< int64 [G + 1]: group g has the rows from offsets[g] to offsets[g + 1]
+  /// From the rows of x to those of the result, one edge for each of the latter, in order: the row of x that
+  /// it takes. Absent: the rows of x in order.
+  Relation picks = {};
+};
+
+/// y[k] = x[pick(k)] w_g + bias_g for the rows k of group g (PyG's HeteroLinear and segment_matmul). x [N, B
+/// in], w [G B, in, out]: the block b of columns of x is multiplied by w[g B + b] (B = 1: one matrix per
+/// group), bias [G, B out] optional; y [M, B out]. Saved: x and w. The gradient of x has [M, B in] numbers
+/// during its pass if rows are picked. Throws Error if sizes do not match; contents of the offsets are
+/// checked on the CPU only.
+Var grouped_linear(const Var& x, const Var& w, const RowGroups& groups, const Var& bias = {});
+
+}  // namespace adj

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <adjoint/graph/relation.h>
+
+#include <cstdint>
+
+namespace adj {
+
+/// Which node of an edge.
+enum class EdgeEnd : uint8_t { source, target };
+
+/// The distinct pairs (type of an edge, its source or target), by type, then node: layers over several types
+/// of edges multiply by a type's matrix once per pair, not per edge.
+struct TypedPairs {
+  Tensor offsets;  ///< int64 [R + 1]: type r has the pairs from offsets[r] to offsets[r + 1]
+  Relation picks;  ///< from the nodes to the pairs: one edge for each pair, in order
+  /// All edges between the pairs and the nodes at the other end: from pairs of sources to targets, or from
+  /// sources to pairs of targets. Numbered in its csr() order.
+  Relation edges;
+  Tensor order;  ///< int32 [M]: edge k of `edges` is edge order[k] of the relation
+};
+
+/// The pairs of `types`, int32 [M] in [0, num_types) by edge number. Made once on the relation's device
+/// (three sorts of M pairs and a synchronization) and cached with it for this tensor; another tensor or a
+/// number of types has its own. Throws Error for a type out of range, naming its edge, and if `types` was
+/// modified since.
+TypedPairs typed_pairs(const Relation& relation, const Tensor& types, int64_t num_types, EdgeEnd end);
+
+/// 1 / c_{i,r} (R-GCN eq. 2, Schlichtkrull et al. 2018), c the number of edges of type r that end at target
+/// i: [M] float32 or float64, by edge number of the pairs of sources. Cached likewise.
+Tensor typed_mean_weights(const Relation& relation, const Tensor& types, int64_t num_types, DType dtype);
+
+}  // namespace adj

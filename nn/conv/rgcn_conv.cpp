@@ -1,0 +1,98 @@
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/detail/halo.h>
+#include <adjoint/autograd/edge.h>
+#include <adjoint/autograd/grouped_linear.h>
+#include <adjoint/autograd/linear.h>
+#include <adjoint/autograd/shape.h>
+#include <adjoint/graph/typed_edges.h>
+#include <adjoint/nn/conv/rgcn_conv.h>
+#include <adjoint/nn/init.h>
+
+namespace adj::nn {
+
+const Tensor& detail::edge_types(const char* layer, const Structure& structure, const Tensor& types) {
+  if (types) return types;
+  const EdgeAttributes& attributes = structure.edge_attributes();
+  const auto found = attributes.find("type");
+  ADJ_CHECK(found != attributes.end(),
+            "{}: no types of edges, expected them as an argument or as the edge {}", layer,
+            "attribute \"type\"");
+  return found->second;
+}
+
+RGCNConv::RGCNConv(Widths in, int64_t out, int64_t relations, const RGCNConvOptions& options)
+    : in_(in), out_(out), relations_(relations), options_(options) {
+  const int64_t bases = options.bases, blocks = options.blocks;
+  ADJ_CHECK(
+      in.positive() && out > 0 && relations > 0 && bases >= 0 && blocks >= 0,
+      "RGCNConv: expected positive widths and relations, got {} -> {}, {} relations, {} bases, {} blocks",
+      in.src, out, relations, bases, blocks);
+  ADJ_CHECK(bases == 0 || blocks == 0, "RGCNConv: {} bases and {} blocks, expected one of them", bases,
+            blocks);
+  ADJ_CHECK(blocks == 0 || (in.src % blocks == 0 && out % blocks == 0),
+            "RGCNConv: {} -> {} features are not divisible by {} blocks", in.src, out, blocks);
+  ADJ_CHECK(options.aggr == Reduce::mean || options.aggr == Reduce::sum, "RGCNConv: {}, expected mean or sum",
+            name_of(options.aggr));
+  add_parameter("weight", weight,
+                glorot_uniform(blocks > 0 ? Shape{relations, blocks, in.src / blocks, out / blocks}
+                                          : Shape{bases > 0 ? bases : relations, in.src, out}));
+  if (bases > 0) add_parameter("comp", comp, glorot_uniform(relations, bases));
+  if (options.root_weight) add_parameter("root", root, glorot_uniform(in.dst, out));
+  if (options.bias) add_parameter("bias", bias, constant({out}, 0.0));
+}
+
+// Whether the means of pairs of targets are multiplied, not the sources: counts numbers that are read and
+// written, and 16 multiplications as one.
+bool RGCNConv::sums_first(int64_t sources, int64_t targets, int64_t edges, int64_t nodes) const {
+  const auto in = static_cast<double>(in_.src), out = static_cast<double>(out_);
+  const double row = in + out + in * out / static_cast<double>(16 * std::max<int64_t>(options_.blocks, 1));
+  const auto times = [](int64_t count, double numbers) { return static_cast<double>(count) * numbers; };
+  return times(targets, row + in + out) + times(edges, in) < times(sources, row) + times(edges + nodes, out);
+}
+
+Var RGCNConv::neighbors(const Relation& relation, const Tensor& types, const Var& x) const {
+  const Var matrices =
+      comp ? reshape(matmul(comp, reshape(weight, {weight.size(0), -1})), {relations_, in_.src, out_})
+           : reshape(weight, {-1, weight.size(-2), weight.size(-1)});
+  const TypedPairs sources = typed_pairs(relation, types, relations_, EdgeEnd::source),
+                   targets = typed_pairs(relation, types, relations_, EdgeEnd::target);
+  if (sums_first(sources.picks.num_dst(), targets.picks.num_dst(), relation.num_edges(),
+                 relation.num_dst())) {
+    const Var sums = aggregate(targets.edges, x, {.reduce = options_.aggr});
+    return aggregate(targets.picks.reversed(), grouped_linear(sums, matrices, {targets.offsets}));
+  }
+  AggregateOptions sum;
+  if (options_.aggr == Reduce::mean)
+    sum.weight = typed_mean_weights(relation, types, relations_, accumulator_dtype(x.dtype()));
+  return aggregate(sources.edges, grouped_linear(x, matrices, {sources.offsets, sources.picks}), sum);
+}
+
+Var RGCNConv::operator()(const Structure& structure, const Sides& features, const Tensor& types) const {
+  const Tensor& of_edges = detail::edge_types("RGCNConv", structure, types);
+  const Sides x = features.dense(*this).match("RGCNConv", structure);
+  const Relation& relation = structure.relation();
+  Var y = relation.is_rank_part()
+              ? neighbors(relation.local_edges(), of_edges, adj::detail::halo_rows(relation, x.src))
+              : neighbors(relation, of_edges, x.src);
+  if (root && x.dst) return linear(x.dst, root, bias) + y;
+  return bias ? y + bias : y;
+}
+
+void RGCNConv::prepare(const Structure& structure, const Tensor& types) const {
+  const Tensor& of_edges = detail::edge_types("RGCNConv", structure, types);
+  const Relation &relation = structure.relation(),
+                 &edges = relation.is_rank_part() ? relation.local_edges() : relation;
+  for (const EdgeEnd end : {EdgeEnd::source, EdgeEnd::target}) {
+    const TypedPairs pairs = typed_pairs(edges, of_edges, relations_, end);
+    (void)pairs.edges.transposed();
+    (void)pairs.picks.transposed();
+  }
+  if (options_.aggr == Reduce::mean)
+    (void)typed_mean_weights(edges, of_edges, relations_, accumulator_dtype(weight.dtype()));
+}
+
+std::string RGCNConv::describe() const {
+  return fmt::format("RGCNConv({} -> {}, {} relations)", in_.src, out_, relations_);
+}
+
+}  // namespace adj::nn

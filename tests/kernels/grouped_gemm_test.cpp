@@ -1,0 +1,53 @@
+#include "../op_table.h"
+#include "../support.h"
+#include <adjoint/kernels/dense/grouped_gemm.h>
+
+using namespace adj;
+using namespace adj::test;
+
+TEST_CASE("products by groups and their gradients, by the table of ops") { hold(ops::grouped_products()); }
+
+TEST_CASE("tiles of groups cover every row once, whatever the sizes") {
+  for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{0},
+                                            {1},
+                                            {4},
+                                            {5},
+                                            {0, 0, 9, 0},
+                                            {3, 1, 4, 1, 5, 9, 2, 6},
+                                            {8, 8, 8},
+                                            {7, 1},
+                                            {0, 1000, 0, 1}}) {
+    std::vector<int64_t> offsets{0};
+    for (int64_t size : sizes) offsets.push_back(offsets.back() + size);
+    const kernels::GroupTiles tiles{offsets.data(), std::ssize(sizes), 2};
+    std::vector<int64_t> group_of_row;
+    for (int64_t k = 0; k < tiles.count(offsets.back()); ++k) {
+      const auto [group, begin, end] = tiles.tile(k);
+      if (begin >= end) continue;
+      CHECK(begin == std::ssize(group_of_row));
+      CHECK(end - begin <= 4);
+      CHECK(end <= offsets[uz(group + 1)]);
+      group_of_row.resize(uz(end), group);
+    }
+    REQUIRE(std::ssize(group_of_row) == offsets.back());
+    for (int64_t g = 0; g < std::ssize(sizes); ++g)
+      CHECK(std::count(group_of_row.begin(), group_of_row.end(), g) == sizes[uz(g)]);
+  }
+}
+
+TEST_CASE("products by groups refuse what does not fit") {
+  const Tensor x = Tensor::zeros({4, 6}), b = Tensor::zeros({2, 6, 3}),
+               offsets = Tensor::from<int64_t>({0, 1, 4});
+  Tensor c = Tensor::zeros({4, 3});
+  const auto product = [&](const Tensor& rows, const Tensor& groups, const Tensor& weights) {
+    kernels::grouped_gemm({.x = rows, .offsets = groups, .b = weights, .c = c});
+  };
+  CHECK_NOTHROW(product(x, offsets, b));
+  CHECK_ERROR_HAS(product(Tensor::zeros({4, 5}), offsets, b), "[4, 5]");
+  CHECK_ERROR_HAS(product(x, offsets, Tensor::zeros({3, 6, 3})), "[3, 6, 3]");
+  CHECK_ERROR_HAS(product(x, Tensor::from<int32_t>({0, 1, 4}), b), "int64");
+  CHECK_ERROR_HAS(product(x, Tensor::from<int64_t>({0}), b), "one group or more");
+  CHECK_ERROR(kernels::grouped_gemm(
+                  {.x = x, .index = Tensor::from<int32_t>({0, 3, 4, 1}), .offsets = offsets, .b = b, .c = c}),
+              "grouped_gemm: index[2] is 4, expected [0, 4)");
+}

@@ -1,0 +1,75 @@
+#include "../autograd/relation_cases.h"
+#include "layers.h"
+
+#include <map>
+
+using namespace adj;
+using namespace adj::nn;
+using namespace adj::test;
+
+TEST_CASE("RGCNConv equals loops over the edges, and its gradients differences, on either side of its maps") {
+  for_relations(410, [](const Relation& relation, Draw& draw) {
+    for (const int64_t relations : {1, 3, 128})
+      for (const auto& [in, out] : {std::pair<int64_t, int64_t>{2, 6}, {6, 2}})
+        for (const Reduce aggr : {Reduce::mean, Reduce::sum}) {
+          const Tensor types = draw.ints(relation.num_edges(), 0, static_cast<int32_t>(relations));
+          const std::vector<int32_t> type = types.to_vector<int32_t>();
+          const Tensor x = draw.normal({relation.num_src(), in}),
+                       x_dst = draw.normal({relation.num_dst(), 3});
+          Model<RGCNConv> layer(Widths{in, 3}, out, relations, RGCNConvOptions{.aggr = aggr});
+          layer.to(x.device());
+          layer.to(DType::f64);
+          std::map<std::pair<int32_t, int32_t>, double> count;
+          each_edge(relation, [&](int32_t, int32_t dst, int64_t e) { ++count[{type[uz(e)], dst}]; });
+          Dense expected = linear_of(Dense(x_dst), layer.root.value(), layer.bias.value());
+          const Dense features(x), maps(layer.weight.value().reshape({relations * in, out}));
+          each_edge(relation, [&](int32_t src, int32_t dst, int64_t e) {
+            const int32_t r = type[uz(e)];
+            for (int64_t i = 0; i < in; ++i)
+              for (int64_t j = 0; j < out; ++j)
+                expected(dst, j) +=
+                    features(src, i) * maps(r * in + i, j) / (aggr == Reduce::mean ? count[{r, dst}] : 1.0);
+          });
+          CHECK(close(layer(relation, {x, x_dst}, types).value(), expected.data, 1e-12));
+          if (relations == 128) continue;
+          check({x, layer.weight.value(), x_dst, layer.root.value()}, [&](const std::vector<Var>& v) {
+            layer.weight = v[1];
+            layer.root = v[3];
+            return layer(relation, {v[0], v[2]}, types);
+          });
+        }
+  });
+}
+
+TEST_CASE("RGCNConv of one relation is a mean, with the same bits on any number of threads") {
+  Draw draw(411, Device::cpu(), DType::f32);
+  const Graph graph = draw.graph(3000, 40000);
+  const Var x(draw.normal({3000, 32}));
+  const Tensor one = Tensor::zeros({40000}, DType::i32), many = draw.ints(40000, 0, 9);
+  for (const int64_t out : {8, 64}) {
+    Model<RGCNConv> layer(32, out, 1);
+    Model<SAGEConv> sage(32, out);
+    const auto state = [&](const Var& v) { return v.value().reshape({32, out}); };
+    sage.load_state({{"lin_l.weight", state(layer.weight)},
+                     {"lin_l.bias", layer.bias.value()},
+                     {"lin_r.weight", state(layer.root)}});
+    CHECK(close(layer(graph, x, one).value(), sage(graph, x).value(), 2e-5));
+    Model<RGCNConv> relational(32, out, 9, RGCNConvOptions{.bases = 4});
+    CHECK(same_bits_on_any_threads([&] { return pass(relational, graph.with_edge_attr("type", many), x); }));
+  }
+}
+
+TEST_CASE("RGCNConv names what does not fit") {
+  Draw draw(412, Device::cpu(), DType::f32);
+  const Graph graph = draw.graph(9, 30);
+  const Model<RGCNConv> layer(4, 3, 2);
+  const Var x(draw.normal({9, 4}));
+  CHECK_ERROR_HAS(
+      layer(graph, x),
+      "RGCNConv: no types of edges, expected them as an argument or as the edge attribute \"type\"");
+  CHECK_ERROR_HAS(layer(graph, x, Tensor::full({30}, 2, DType::i32)), "edge 0 has type 2, expected [0, 2)");
+  CHECK_ERROR_HAS(Model<RGCNConv>(5, 4, 2, RGCNConvOptions{.blocks = 2}), "not divisible by 2 blocks");
+  CHECK_ERROR_HAS(Model<RGCNConv>(4, 4, 2, RGCNConvOptions{.bases = 1, .blocks = 2}), "expected one of them");
+  CHECK_ERROR_HAS(Model<RGCNConv>(4, 4, 2, RGCNConvOptions{.aggr = Reduce::max}), "expected mean or sum");
+  CHECK_ERROR_HAS(Model<RGCNConv>(4, 4, 0), "0 relations");
+}
