@@ -19,12 +19,14 @@ Var grouped_linear(const Var& x, const Var& w, const RowGroups& groups, const Va
               "grouped_linear: x is {}, rows are picked by {} edges from {} to {}, expected one of each",
               x.shape().str(), picks.num_edges(), picks.num_src(), picks.num_dst());
   }
+  ADJ_CHECK(!picks || !groups.rows, "grouped_linear: groups with both picks and rows, expected one of them");
   const int64_t rows = picks ? picks.num_dst() : x.size(0);
   detail::check_segments("grouped_linear", groups.offsets, rows, x.device());
   const int64_t count = std::max<int64_t>(1, groups.offsets.numel() - 1);
   Tensor y = Tensor::empty({rows, w.size(0) / count * w.size(2)}, x.dtype(), x.device());
   kernels::grouped_gemm({.x = x.value(),
-                         .index = picks ? picks.csr().indices : kernels::kAbsent,
+                         .index = picks ? picks.csr().indices : groups.rows,
+                         .place = groups.rows,
                          .offsets = groups.offsets,
                          .b = w.value(),
                          .bias = bias.value_or_absent(),
@@ -39,7 +41,8 @@ Var grouped_linear(const Var& x, const Var& w, const RowGroups& groups, const Va
         if (out.wanted(kW)) {
           Tensor dw = Tensor::empty_like(w.get());
           kernels::grouped_weight_gradient({.x = x.get(),
-                                            .index = chosen ? chosen.csr().indices : kernels::kAbsent,
+                                            .index = chosen ? chosen.csr().indices : groups.rows,
+                                            .place = groups.rows,
                                             .offsets = rows_of,
                                             .dz = dy,
                                             .dw = dw});
@@ -47,15 +50,20 @@ Var grouped_linear(const Var& x, const Var& w, const RowGroups& groups, const Va
         }
         if (out.wanted(kBias)) {
           const Csr members{rows_of.numel() - 1, dy.size(0), rows_of,
-                            detail::row_numbers(dy.size(0), dy.device())};
+                            groups.rows ? groups.rows : detail::row_numbers(dy.size(0), dy.device())};
           Tensor dbias = Tensor::empty({members.rows, dy.size(1)}, dy.dtype(), dy.device());
           kernels::spmm({.a = {members, {}, {}}, .x = dy, .y = dbias});
           out.add(kBias, dbias);
         }
         if (!out.wanted(kX)) return;
         Tensor by_row = Tensor::empty({dy.size(0), x.get().size(1)}, dy.dtype(), dy.device());
-        kernels::grouped_gemm(
-            {.x = dy, .offsets = rows_of, .b = w.get(), .trans_b = kernels::Transpose::yes, .c = by_row});
+        kernels::grouped_gemm({.x = dy,
+                               .index = groups.rows,
+                               .place = groups.rows,
+                               .offsets = rows_of,
+                               .b = w.get(),
+                               .trans_b = kernels::Transpose::yes,
+                               .c = by_row});
         if (!chosen) return out.add(kX, by_row);
         Tensor dx = Tensor::empty_like(x.get());
         kernels::sparse_product("grouped_linear", {.a = detail::by_source(chosen), .x = by_row, .y = dx});

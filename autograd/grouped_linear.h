@@ -7,12 +7,14 @@
 
 namespace adj {
 
-/// Rows by group.
+/// Rows by group: of x in order, or `picks` or `rows`.
 struct RowGroups {
   Tensor offsets;  ///< int64 [G + 1]: group g has the rows from offsets[g] to offsets[g + 1]
   /// From the rows of x to those of the result, one edge for each of the latter, in order: the row of x that
-  /// it takes. Absent: the rows of x in order.
+  /// it takes.
   Relation picks = {};
+  /// int32 [N], each row once: both of x and of the result (TypedRows).
+  Tensor rows = {};
 };
 
 /// y[k] = x[pick(k)] w_g + bias_g for the rows k of group g (PyG's HeteroLinear and segment_matmul). x [N, B

@@ -13,81 +13,85 @@ namespace {
 
 using detail::gather_edges;
 
-/// What a tensor of types was when something was derived from it: the cache holds it, so that its storage is
-/// not another's.
-struct TypesSeen {
+/// What was derived from a tensor of types, and that tensor: the cache holds it, so that its storage is not
+/// another's.
+template <class T>
+struct DerivedOfTypes {
   Tensor types;
   uint64_t version;
-  int64_t num_types;
-
-  TypesSeen(const Tensor& tensor, int64_t count)
-      : types(tensor), version(tensor.version()), num_types(count) {}
-  void check(const Tensor& tensor, int64_t count) const {
-    ADJ_CHECK(
-        tensor.raw_data() == types.raw_data() && tensor.version() == version && count == num_types,
-        "edge types: {} of {} types were modified, or are other rows of one tensor, since pairs were derived "
-        "from them: expected a new tensor",
-        tensor.str(), count);
-  }
-};
-struct SeenPairs : TypesSeen {
-  using TypesSeen::TypesSeen;
-  TypedPairs pairs;
-};
-struct SeenWeights : TypesSeen {
-  using TypesSeen::TypesSeen;
-  Tensor weight;
+  T value;
 };
 
-/// A cache's parameter for this tensor, and one of a few `variants`.
-int64_t parameter_of(const Tensor& types, int64_t num_types, int64_t variant) {
-  return static_cast<int64_t>(types.storage_id()) * 2 + variant + (num_types << 40);
+/// The T derived from `types`, made by `make()` and cached with the relation; `variant` 0 or 1.
+template <class T, class Make>
+T derived(const Relation& relation, const Tensor& types, int64_t num_types, int64_t variant, Make&& make) {
+  ADJ_CHECK(num_types >= 1 && num_types < (int64_t{1} << 20), "{} types, expected 1 to 2^20 - 1", num_types);
+  using Derived = DerivedOfTypes<T>;
+  const int64_t parameter = static_cast<int64_t>(types.storage_id()) * 2 + variant + (num_types << 40);
+  const auto found = relation.cache().get<Derived>(parameter, [&] {
+    return new Derived{types, types.version(), make()};
+  });
+  ADJ_CHECK(types.raw_data() == found->types.raw_data() && types.version() == found->version,
+            "types {} were modified, or are other rows of a tensor, since something was derived from them: "
+            "expected "
+            "a new tensor",
+            types.str());
+  return found->value;
 }
 
-void check_types(const Relation& relation, const Tensor& types, int64_t num_types) {
+void check_types(const Relation& relation, const Tensor& types) {
   ADJ_CHECK(types && types.shape() == Shape{relation.num_edges()} && types.dtype() == DType::i32 &&
                 types.device() == relation.device(),
             "edge types are {}, expected [{}] int32 on {}", types.str(), relation.num_edges(),
             relation.device().str());
-  ADJ_CHECK(num_types >= 1 && num_types < (int64_t{1} << 20), "{} edge types, expected 1 to 2^20 - 1",
-            num_types);
+}
+
+/// Throws unless all are in range; synchronizes.
+void check_range(const char* item, const Tensor& types, int64_t num_types) {
+  Tensor first = Tensor::empty({}, DType::i64, types.device());
+  kernels::first_outside({.index = types, .limit = num_types, .position = first});
+  if (const int64_t bad = first.to_vector<int64_t>()[0]; bad < types.numel())
+    fail("{} {} has type {}, expected [0, {})", item, bad, types.rows(bad, bad + 1).to_vector<int32_t>()[0],
+         num_types);
+}
+
+/// By type, then node.
+detail::SortedEdges sorted_by_type(const Tensor& types, int64_t num_types, const Tensor& nodes,
+                                   int64_t count) {
+  detail::SortedEdges sorted{{num_types, count, Tensor::empty({num_types + 1}, DType::i64, types.device()),
+                              Tensor::empty_like(types)},
+                             Tensor::empty_like(types)};
+  kernels::coo_to_csr({.row = types,
+                       .col = nodes,
+                       .cols = count,
+                       .offsets = sorted.csr.offsets,
+                       .indices = sorted.csr.indices,
+                       .order = sorted.order});
+  return sorted;
 }
 
 TypedPairs make_pairs(const Relation& relation, const Tensor& types, int64_t num_types, EdgeEnd end) {
   const Device device = relation.device();
   const int64_t edges = relation.num_edges();
   const bool of_source = end == EdgeEnd::source;
-  Tensor first = Tensor::empty({}, DType::i64, device);
-  kernels::first_outside({.index = types, .limit = num_types, .position = first});
-  if (const int64_t bad = first.to_vector<int64_t>()[0]; bad < edges)
-    fail("edge types: edge {} has type {}, expected [0, {})", bad,
-         types.rows(bad, bad + 1).to_vector<int32_t>()[0], num_types);
+  check_range("edge types: edge", types, num_types);
 
   const auto [src, dst] = relation.edge_index();
   const int64_t nodes = of_source ? relation.num_src() : relation.num_dst();
-  Csr by_type{num_types, nodes, Tensor::empty({num_types + 1}, DType::i64, device),
-              Tensor::empty({edges}, DType::i32, device)};
-  Tensor sorted = Tensor::empty({edges}, DType::i32, device), type = Tensor::empty_like(sorted);
-  kernels::coo_to_csr({.row = types,
-                       .col = of_source ? src : dst,
-                       .cols = nodes,
-                       .offsets = by_type.offsets,
-                       .indices = by_type.indices,
-                       .order = sorted});
+  const auto [by_type, sorted] = sorted_by_type(types, num_types, of_source ? src : dst, nodes);
+  Tensor type = Tensor::empty({edges}, DType::i32, device), pair = Tensor::empty_like(type);
   kernels::expand_rows({.a = by_type, .row = type});
   const Tensor starts = detail::places(kernels::PairTest::begins_run, type, by_type.indices);
   const int64_t pairs = starts.numel();
-  const Tensor all = Tensor::from<int32_t>({static_cast<int32_t>(edges)}, device),
-               last = Tensor::from<int32_t>({static_cast<int32_t>(pairs)}, device);
-  // The pair of each sorted edge, and behind them, where types without edges begin, the number of pairs.
-  Tensor pair = Tensor::empty({edges}, DType::i32, device);
-  kernels::expand_rows(
-      {.a = {pairs, edges, detail::concatenated(starts, all).to(DType::i64), by_type.indices}, .row = pair});
+  const auto number = [&](int64_t n) { return Tensor::from<int32_t>({static_cast<int32_t>(n)}, device); };
+  const Csr runs{pairs, edges, detail::concatenated(starts, number(edges)).to(DType::i64), by_type.indices};
+  kernels::expand_rows({.a = runs, .row = pair});  // of each sorted edge
   const Tensor of_edge = gather_edges(pair, kernels::inverse_of(sorted, edges));
 
   TypedPairs result;
+  // Types at the end may have no edges: theirs begin behind the last pair.
   result.offsets =
-      gather_edges(detail::concatenated(pair, last), by_type.offsets.to(DType::i32)).to(DType::i64);
+      gather_edges(detail::concatenated(pair, number(pairs)), by_type.offsets.to(DType::i32)).to(DType::i64);
   result.picks = Relation::from_csr(
       {pairs, nodes, detail::iota(pairs + 1, device).to(DType::i64), gather_edges(by_type.indices, starts)});
   auto [csr, order] = of_source ? detail::sorted_edges(pairs, relation.num_dst(), {of_edge, dst})
@@ -100,32 +104,42 @@ TypedPairs make_pairs(const Relation& relation, const Tensor& types, int64_t num
 }  // namespace
 
 TypedPairs typed_pairs(const Relation& relation, const Tensor& types, int64_t num_types, EdgeEnd end) {
-  check_types(relation, types, num_types);
-  const auto found =
-      relation.cache().get<SeenPairs>(parameter_of(types, num_types, static_cast<int64_t>(end)), [&] {
-        auto seen = std::make_unique<SeenPairs>(types, num_types);
-        seen->pairs = make_pairs(relation, types, num_types, end);
-        return seen.release();
-      });
-  found->check(types, num_types);
-  return found->pairs;
+  check_types(relation, types);
+  return derived<TypedPairs>(relation, types, num_types, static_cast<int64_t>(end),
+                             [&] { return make_pairs(relation, types, num_types, end); });
 }
 
 Tensor typed_mean_weights(const Relation& relation, const Tensor& types, int64_t num_types, DType dtype) {
-  check_types(relation, types, num_types);
-  const auto found =
-      relation.cache().get<SeenWeights>(parameter_of(types, num_types, dtype == DType::f64 ? 1 : 0), [&] {
-        const TypedPairs sources = typed_pairs(relation, types, num_types, EdgeEnd::source),
-                         targets = typed_pairs(relation, types, num_types, EdgeEnd::target);
-        Tensor mean = Tensor::empty({relation.num_edges()}, dtype, relation.device());
-        kernels::edge_mean({.a = {targets.edges.csr(), {}, {}}, .y = mean});
-        auto seen = std::make_unique<SeenWeights>(types, num_types);
-        const Tensor place = kernels::inverse_of(targets.order, relation.num_edges());
-        seen->weight = gather_edges(mean, gather_edges(place, sources.order));
-        return seen.release();
-      });
-  found->check(types, num_types);
-  return found->weight;
+  check_types(relation, types);
+  return derived<Tensor>(relation, types, num_types, dtype == DType::f64 ? 1 : 0, [&] {
+    const TypedPairs sources = typed_pairs(relation, types, num_types, EdgeEnd::source),
+                     targets = typed_pairs(relation, types, num_types, EdgeEnd::target);
+    Tensor mean = Tensor::empty({relation.num_edges()}, dtype, relation.device());
+    kernels::edge_mean({.a = {targets.edges.csr(), {}, {}}, .y = mean});
+    const Tensor place = kernels::inverse_of(targets.order, relation.num_edges());
+    return gather_edges(mean, gather_edges(place, sources.order));
+  });
+}
+
+TypedRows typed_rows(const Tensor& types, int64_t num_types) {
+  ADJ_CHECK(types && types.dims() == 1 && types.dtype() == DType::i32 && num_types >= 1,
+            "typed_rows: types are {}, expected [N] int32 of 1 type or more, got {}", types.str(), num_types);
+  check_range("node types: node", types, num_types);
+  const Tensor in_order = detail::iota(types.numel(), types.device());
+  const Csr sorted = sorted_by_type(types, num_types, in_order, types.numel()).csr;
+  const bool moves = detail::places(kernels::PairTest::differ, sorted.indices, in_order).numel() > 0;
+  return {sorted.offsets, moves ? sorted.indices : Tensor()};
+}
+
+TypedRows typed_rows(const Relation& relation, const Tensor& types, int64_t num_types, EdgeEnd end) {
+  const int64_t sources = relation.num_src(), targets = relation.num_dst();
+  ADJ_CHECK(types && types.shape() == Shape{sources} && types.dtype() == DType::i32 &&
+                types.device() == relation.device() && targets <= sources,
+            "node types are {}, expected [{}] int32 on {}, of which the first {} are of targets", types.str(),
+            sources, relation.device().str(), targets);
+  return derived<TypedRows>(relation, types, num_types, static_cast<int64_t>(end), [&] {
+    return typed_rows(end == EdgeEnd::source ? types : types.rows(0, targets), num_types);
+  });
 }
 
 }  // namespace adj

@@ -30,4 +30,17 @@ TypedPairs typed_pairs(const Relation& relation, const Tensor& types, int64_t nu
 /// i: [M] float32 or float64, by edge number of the pairs of sources. Cached likewise.
 Tensor typed_mean_weights(const Relation& relation, const Tensor& types, int64_t num_types, DType dtype);
 
+/// Rows by type.
+struct TypedRows {
+  Tensor offsets;  ///< int64 [T + 1]: type t has the rows from offsets[t] to offsets[t + 1] of `rows`
+  Tensor rows;     ///< int32 [N], ascending within a type; absent if all rows are in the order of types
+};
+
+/// The rows of `types`, int32 [N] in [0, num_types). Synchronizes. Throws Error for a type out of range,
+/// naming its row.
+TypedRows typed_rows(const Tensor& types, int64_t num_types);
+/// The same for the nodes at one end of a relation whose first sources are its targets, `types` of all
+/// sources: made once and cached with it as pairs are.
+TypedRows typed_rows(const Relation& relation, const Tensor& types, int64_t num_types, EdgeEnd end);
+
 }  // namespace adj

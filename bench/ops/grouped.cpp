@@ -2,6 +2,7 @@
 #include <adjoint/kernels/dense/grouped_gemm.h>
 
 #include <cmath>
+#include <numeric>
 
 namespace adj::ops {
 
@@ -19,10 +20,20 @@ std::vector<int64_t> offsets_of(int64_t rows, int64_t groups) {
   return offsets;
 }
 
-/// Sizes: rows, K, F, groups, blocks. `picked`: of half as many rows, in any order.
-Op grouped_gemm(bool picked, bool turned, bool biased) {
+/// Sizes: rows, K, F, groups, blocks. `picked`: of half as many rows, in any order. `placed`: the last row
+/// first.
+Op grouped_gemm(bool picked, bool turned, bool biased, bool placed = false) {
   const auto index = [=](Call& c) {
     return picked ? c.in("index", [&] { return c.ints(c.size[0], 0, c.size[0] / 2 + 1); }) : Tensor();
+  };
+  const auto place = [=](Call& c) {
+    return placed ? c.in("place",
+                         [&] {
+                           std::vector<int32_t> last_first(uz(c.size[0]));
+                           std::iota(last_first.rbegin(), last_first.rend(), 0);
+                           return Tensor::from(last_first, c.device);
+                         })
+                  : Tensor();
   };
   const auto offsets = [](Call& c) -> Tensor& {
     return c.in("offsets", [&] { return Tensor::from(offsets_of(c.size[0], c.size[3]), c.device); });
@@ -37,8 +48,8 @@ Op grouped_gemm(bool picked, bool turned, bool biased) {
   const auto input = [=](Call& c) -> Tensor& {
     return c.in("x", {picked ? c.size[0] / 2 + 1 : c.size[0], c.size[1] * c.size[4]});
   };
-  Op op{fmt::format("grouped_gemm{}{}{}", picked ? " picked" : "", turned ? " turned" : "",
-                    biased ? " biased" : ""),
+  Op op{fmt::format("grouped_gemm{}{}{}{}", picked ? " picked" : "", turned ? " turned" : "",
+                    biased ? " biased" : "", placed ? " placed" : ""),
         {{0, 3, 5, 2, 1},
          {1, 1, 1, 1, 1},
          {7, 5, 3, 4, 2},
@@ -51,6 +62,7 @@ Op grouped_gemm(bool picked, bool turned, bool biased) {
           kernels::grouped_gemm(
               {.x = input(c),
                .index = index(c),
+               .place = place(c),
                .offsets = offsets(c),
                .b = c.in("b", matrices(c)),
                .trans_b = turned ? kernels::Transpose::yes : kernels::Transpose::no,
@@ -74,9 +86,11 @@ Op grouped_gemm(bool picked, bool turned, bool biased) {
                     const size_t w =
                         (g * blocks + h) * inner * outer + (turned ? f * inner + d : d * outer + f);
                     sum += value * b[w];
-                    if (!turned) dw[w] += value * dz[(k * blocks + h) * outer + f];
+                    if (!turned)
+                      dw[w] +=
+                          value * dz[(placed ? uz(p.size(0)) - 1 - k : k) * blocks * outer + h * outer + f];
                   }
-                  c[(k * blocks + h) * outer + f] = sum;
+                  c[(placed ? uz(p.size(0)) - 1 - k : k) * blocks * outer + h * outer + f] = sum;
                 }
           if (!turned) p["dw"] = dw;
         }};
@@ -84,6 +98,7 @@ Op grouped_gemm(bool picked, bool turned, bool biased) {
     op.backward = [=](Call& c) {
       kernels::grouped_weight_gradient({.x = c["x"],
                                         .index = picked ? c["index"] : Tensor(),
+                                        .place = placed ? c["place"] : Tensor(),
                                         .offsets = c["offsets"],
                                         .dz = c.in("dz", {c.size[0], c.size[2] * c.size[4]}),
                                         .dw = c.out("dw", matrices(c)).allow(allowed(c, c.size[0]))});
@@ -95,7 +110,8 @@ Op grouped_gemm(bool picked, bool turned, bool biased) {
 
 Ops grouped_products() {
   return {grouped_gemm(false, false, true), grouped_gemm(true, false, false),
-          grouped_gemm(false, true, false), grouped_gemm(true, true, true)};
+          grouped_gemm(false, true, false), grouped_gemm(true, true, true),
+          grouped_gemm(true, false, true, true)};
 }
 
 }  // namespace adj::ops

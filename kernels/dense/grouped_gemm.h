@@ -24,14 +24,16 @@ inline int64_t check_groups(std::string_view op, const Tensor& offsets, const Te
 
 }  // namespace detail
 
-/// c[k] = x[index[k]] op(b_g) + bias_g for the rows k of group g, offsets[g] <= k < offsets[g + 1]; without
-/// `index` (int32 [M]) x[k]. x [N, B K], b [G B, K, F] (or [G B, F, K] if `trans_b`), c [M, B F]: each of B
-/// blocks of columns is multiplied by its own matrix, b[g B + block]. `bias` [G, B F] optional. All groups in
-/// one launch, whose tiles are numbered over all of them: groups may be empty or of any size. Offsets int64
-/// [G + 1], ascending from 0 to M, on the device. K, F and G are positive.
+/// c[place[k]] = x[index[k]] op(b_g) + bias_g for offsets[g] <= k < offsets[g + 1], group g; without `index`
+/// (int32 [M]) x[k], and without `place` (int32 [M], distinct) c[k]. x [N, B K], b [G B, K, F] (or [G B, F,
+/// K] if `trans_b`), c [M, B F]: each of B blocks of columns is multiplied by its own matrix, b[g B + block].
+/// `bias` [G, B F] optional. All groups in one launch, whose tiles are numbered over all of them: groups may
+/// be empty or of any size. Offsets int64 [G + 1], ascending from 0 to M, on the device. K, F and G are
+/// positive.
 struct GroupedGemmArgs {
   const Tensor& x;
   const Tensor& index = kAbsent;
+  const Tensor& place = kAbsent;
   const Tensor& offsets;
   const Tensor& b;
   Transpose trans_b = Transpose::no;
@@ -47,6 +49,7 @@ struct GroupedGemmArgs {
     const int64_t count = detail::check_groups(op, offsets, index, c.size(0), b);
     check_tensor(op, "x", x, {index ? x.size(0) : c.size(0), count * inner()}, b.dtype(), b.device());
     check_tensor(op, "c", c, {c.size(0), count * outer()}, b.dtype(), b.device());
+    if (place) check_tensor(op, "place", place, {c.size(0)}, DType::i32, b.device());
     if (bias) check_tensor(op, "bias", bias, {groups(), count * outer()}, b.dtype(), b.device());
     ADJ_CHECK(!c.shares_storage_with(x) && !c.shares_storage_with(b),
               "{}: c cannot share storage with x or b", op);
@@ -54,12 +57,13 @@ struct GroupedGemmArgs {
 };
 ADJ_KERNEL(grouped_gemm, GroupedGemmArgs)  ///< Product by a matrix per group of rows.
 
-/// Gradient of its weights: dw[g B + block] [K,F] = Σ_k x[index[k], block]ᵀ dz[k, block] over the rows of
-/// group g; zeros for an empty group. Rows are summed in pieces whose length depends on M only, and these in
-/// order.
+/// Gradient of its weights: dw[g B + block] [K,F] = Σ_k x[index[k], block]ᵀ dz[place[k], block] over the
+/// rows of group g; zeros for an empty group. Rows are summed in pieces whose length depends on M only, and
+/// these in order.
 struct GroupedWeightGradientArgs {
   const Tensor& x;
   const Tensor& index = kAbsent;
+  const Tensor& place = kAbsent;
   const Tensor& offsets;
   const Tensor& dz;
   Tensor& dw;
@@ -70,6 +74,7 @@ struct GroupedWeightGradientArgs {
     check_matrix(op, {{"x", x}, {"dz", dz}});
     const int64_t count = detail::check_groups(op, offsets, index, dz.size(0), dw);
     check_tensor(op, "x", x, {index ? x.size(0) : dz.size(0), count * dw.size(1)}, dw.dtype(), dw.device());
+    if (place) check_tensor(op, "place", place, {dz.size(0)}, DType::i32, dw.device());
     check_tensor(op, "dz", dz, {dz.size(0), count * dw.size(2)}, dw.dtype(), dw.device());
     ADJ_CHECK(!dw.shares_storage_with(x) && !dw.shares_storage_with(dz),
               "{}: dw cannot share storage with x or dz", op);

@@ -15,8 +15,7 @@ const Tensor& detail::edge_types(const char* layer, const Structure& structure, 
   const EdgeAttributes& attributes = structure.edge_attributes();
   const auto found = attributes.find("type");
   ADJ_CHECK(found != attributes.end(),
-            "{}: no types of edges, expected them as an argument or as the edge {}", layer,
-            "attribute \"type\"");
+            "{}: no types of edges, expected them as an argument or as the edge attribute \"type\"", layer);
   return found->second;
 }
 

@@ -10,6 +10,7 @@
 #include <adjoint/nn/conv/gcn_conv.h>
 #include <adjoint/nn/conv/gin_conv.h>
 #include <adjoint/nn/conv/graph_conv.h>
+#include <adjoint/nn/conv/hgt_conv.h>
 #include <adjoint/nn/conv/pna_conv.h>
 #include <adjoint/nn/conv/rgcn_conv.h>
 #include <adjoint/nn/conv/sage_conv.h>

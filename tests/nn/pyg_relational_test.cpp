@@ -2,6 +2,7 @@
 // state of PyG's layer.
 #include "../reference/pyg_case.h"
 #include <adjoint/graph/edge_attributes.h>
+#include <adjoint/nn/conv/hgt_conv.h>
 #include <adjoint/nn/conv/rgcn_conv.h>
 
 using namespace adj;
@@ -41,4 +42,17 @@ TEST_CASE("RGCNConv and its gradients equal PyG's") {
   run("blocks", 6, 4, 4, {.blocks = 2});
   run("rootless", 6, 9, 4, {.blocks = 3, .root_weight = false});
   run("bipartite", {5, 3}, 4, 4, {});
+}
+
+TEST_CASE("HGTConv and its gradients equal PyG's") {
+  const auto run = [](const std::string& name, int64_t in, int64_t out, int64_t heads) {
+    on_cases("hgt/" + name, [&](PygCase& ref) {
+      nn::Model<nn::HGTConv> layer(in, out, 3, 6, nn::HGTConvOptions{heads});
+      ref.load(layer);
+      ref.compare(layer, layer(typed_graph(ref), ref.in("x"), ref("node_type")));
+    });
+  };
+  run("skip", 6, 6, 3);
+  run("wide", 4, 8, 2);
+  run("one_head", 5, 5, 1);
 }

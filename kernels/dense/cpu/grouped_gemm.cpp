@@ -63,7 +63,7 @@ void multiply_groups(const GroupedGemmArgs& args) {
   const Tensor wide = args.b.to(dtype_of<T>());
   const T* weights = wide.data<T>();
   const S *x = args.x.data<S>(), *bias = data_or_null<S>(args.bias);
-  const auto* index = data_or_null<int32_t>(args.index);
+  const int32_t *index = data_or_null<int32_t>(args.index), *place = data_or_null<int32_t>(args.place);
   S* c = args.c.mutable_data<S>();
   const GroupTiles tiles{args.offsets.data<int64_t>(), args.groups(), shift_of(kGroupRows, 0, 0)};
   parallel_for(
@@ -76,12 +76,12 @@ void multiply_groups(const GroupedGemmArgs& args) {
           int64_t pitch = 0;
           const GroupedRows<S> source{x + block * inner, index, blocks * inner, inner};
           const T* const a = source.load(begin, end, left.get(), pitch);
-          S* const output = c + begin * stride + block * outer;
+          S* const output = c + block * outer;
           T* product = right.get();
           bool direct = false;
           if constexpr (std::is_same_v<S, T>) {
-            direct = rows == end - begin && bias == nullptr;
-            if (direct) product = output;
+            direct = rows == end - begin && bias == nullptr && place == nullptr;
+            if (direct) product = output + begin * stride;
           }
           const TileShape shape{.m = rows,
                                 .k = inner,
@@ -96,10 +96,11 @@ void multiply_groups(const GroupedGemmArgs& args) {
           TileProduct<T>{shape}(a, weights + (group * blocks + block) * inner * outer, nullptr, product);
           if (direct) continue;
           const S* const shift = bias == nullptr ? nullptr : bias + group * stride + block * outer;
-          for (int64_t i = 0; i < end - begin; ++i)
+          for (int64_t i = 0; i < end - begin; ++i) {
+            S* const row = output + (place == nullptr ? begin + i : place[begin + i]) * stride;
             for (int64_t j = 0; j < outer; ++j)
-              output[i * stride + j] =
-                  narrow<S>(product[i * outer + j] + (shift == nullptr ? T{0} : T{widen(shift[j])}));
+              row[j] = narrow<S>(product[i * outer + j] + (shift == nullptr ? T{0} : T{widen(shift[j])}));
+          }
         }
       });
 }
@@ -110,7 +111,7 @@ void multiply_groups_transposed(const GroupedWeightGradientArgs& args) {
   const int64_t inner = args.dw.size(1), outer = args.dw.size(2), blocks = args.blocks(),
                 size = inner * outer, rows = args.dz.size(0);
   const S *x = args.x.data<S>(), *dz = args.dz.data<S>();
-  const auto* index = data_or_null<int32_t>(args.index);
+  const int32_t *index = data_or_null<int32_t>(args.index), *place = data_or_null<int32_t>(args.place);
   const GroupTiles pieces{args.offsets.data<int64_t>(), args.groups(),
                           shift_of(kGroupRows, rows, kGradientPieces)};
   Tensor scratch = Tensor::empty({pieces.count(rows) * blocks, size}, dtype_of<T>());
@@ -135,7 +136,7 @@ void multiply_groups_transposed(const GroupedWeightGradientArgs& args) {
                       .bias = false,
                       .relu = false};
       const GroupedRows<S> a{x + block * inner, index, blocks * inner, inner},
-          b{dz + block * outer, nullptr, blocks * outer, outer};
+          b{dz + block * outer, place, blocks * outer, outer};
       const T* const rows_of_a = a.load(begin, end, left.get(), shape.stride_a);
       const T* const rows_of_b = b.load(begin, end, right.get(), shape.stride_b);
       TileProduct<T>{shape}(rows_of_a, rows_of_b, nullptr, begin == first ? sum : product.get());
@@ -161,11 +162,13 @@ void multiply_groups_transposed(const GroupedWeightGradientArgs& args) {
 
 void grouped_gemm(const GroupedGemmArgs& args) {
   if (args.index) require_in_range("grouped_gemm", "index", args.index, args.x.size(0));
+  if (args.place) require_in_range("grouped_gemm", "place", args.place, args.c.size(0));
   dispatch_features(args.c.dtype(), [&]<class S>() { multiply_groups<S>(args); });
 }
 
 void grouped_weight_gradient(const GroupedWeightGradientArgs& args) {
   if (args.index) require_in_range("grouped_weight_gradient", "index", args.index, args.x.size(0));
+  if (args.place) require_in_range("grouped_weight_gradient", "place", args.place, args.dz.size(0));
   dispatch_features(args.dw.dtype(), [&]<class S>() { multiply_groups_transposed<S>(args); });
 }
 

@@ -9,135 +9,19 @@
 //
 // Bytes: A once per 64 columns of C, each group's matrix once per 64 of its rows, C once. Bound: 4 K F / (K +
 // F) operations a number, for 64 x 64 the FMAs (33 a number at 67 TFLOP/s, where memory gives 1 per 14).
-#include <adjoint/kernels/cuda/map.cuh>
+#include <adjoint/kernels/dense/cuda/gathered_tile.cuh>
 #include <adjoint/kernels/dense/grouped_gemm.h>
 
 namespace adj::kernels::cuda {
 
 namespace {
 
-constexpr int kTileShift = 6, kTile = 1 << kTileShift, kDepth = 16, kThreads = 128;
-constexpr int kRowsPerThread = 8, kColumnsPerThread = 4;  // of a tile
-constexpr int kPacks = kTile * kDepth / 4 / kThreads;     // of four numbers, per thread and operand
-constexpr int kPitch = kTile + 4;                         // keeps rows aligned to 16 bytes
 constexpr int64_t kGradientPieces = 256;
-static_assert(kTile / kRowsPerThread * (kTile / kColumnsPerThread) == kThreads);
-
-template <class T>
-using Part = T[kDepth][kPitch];
-
-/// Four numbers, zeros from `valid` on. `wide`: may be read together.
-template <class S>
-__device__ __forceinline__ Pack<Accumulator<S>, 4> load_four(const S* address, int64_t valid, bool wide) {
-  if (wide && valid >= 4) return load_wide<4>(address);
-  Pack<Accumulator<S>, 4> pack;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) pack[i] = i < valid ? widen(address[i]) : Accumulator<S>{0};
-  return pack;
-}
-
-/// A chunk of an operand on its way to shared memory, kTile long along its outer extent and kDepth along the
-/// inner one. Rows in memory run along the inner extent...
-template <class S>
-struct InnerRows {
-  const S* row[kPacks];  ///< of this thread's packs; null beyond the last
-  int64_t inner;
-  bool wide;
-  Pack<Accumulator<S>, 4> pack[kPacks];
-
-  static __device__ int outer_of(int i) { return (static_cast<int>(threadIdx.x) + i * kThreads) / 4; }
-  static __device__ int depth_of() { return static_cast<int>(threadIdx.x) % 4 * 4; }
-  __device__ void read(int64_t k0) {
-#pragma unroll
-    for (int i = 0; i < kPacks; ++i) {
-      const int64_t k = k0 + depth_of();
-      pack[i] = load_four(row[i] + k, row[i] == nullptr ? 0 : inner - k, wide);
-    }
-  }
-  __device__ void write(Part<Accumulator<S>>& part) const {
-#pragma unroll
-    for (int i = 0; i < kPacks; ++i)
-#pragma unroll
-      for (int d = 0; d < 4; ++d) part[depth_of() + d][outer_of(i)] = pack[i][d];
-  }
-};
-
-/// ...or along the outer one: row d is at address(d), null beyond the last, of which `outer` numbers count.
-template <class S>
-struct OuterRows {
-  int64_t outer;
-  bool wide;
-  Pack<Accumulator<S>, 4> pack[kPacks];
-
-  static __device__ int depth_of(int i) {
-    return (static_cast<int>(threadIdx.x) + i * kThreads) / (kTile / 4);
-  }
-  static __device__ int outer_of() { return static_cast<int>(threadIdx.x) % (kTile / 4) * 4; }
-  template <class Address>
-  __device__ void read(const Address& address) {
-#pragma unroll
-    for (int i = 0; i < kPacks; ++i) {
-      const S* const row = address(depth_of(i));
-      pack[i] = load_four(row + outer_of(), row == nullptr ? 0 : outer - outer_of(), wide);
-    }
-  }
-  __device__ void write(Part<Accumulator<S>>& part) const {
-#pragma unroll
-    for (int i = 0; i < kPacks; ++i) store(&part[depth_of(i)][outer_of()], pack[i]);
-  }
-};
-
-/// A thread's sums: rows from `row` on, columns from `column` on of its tile.
-template <class T>
-struct TileSums {
-  T sum[kRowsPerThread][kColumnsPerThread] = {};
-
-  static __device__ int row() {
-    return static_cast<int>(threadIdx.x) / (kTile / kColumnsPerThread) * kRowsPerThread;
-  }
-  static __device__ int column() {
-    return static_cast<int>(threadIdx.x) % (kTile / kColumnsPerThread) * kColumnsPerThread;
-  }
-  __device__ void add(const Part<T>& left, const Part<T>& right) {
-#pragma unroll
-    for (int d = 0; d < kDepth; ++d) {
-      const Pack<T, 4> upper = load<4>(&left[d][row()]), lower = load<4>(&left[d][row() + 4]),
-                       b = load<4>(&right[d][column()]);
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-#pragma unroll
-        for (int j = 0; j < kColumnsPerThread; ++j) {
-          sum[i][j] = fma(upper[i], b[j], sum[i][j]);
-          sum[i + 4][j] = fma(lower[i], b[j], sum[i + 4][j]);
-        }
-    }
-  }
-  /// To rows [0, rows) and columns [0, columns) of `c`, with `bias` of the columns or null.
-  template <class S>
-  __device__ void write(S* c, int64_t stride, int64_t rows, int64_t columns, const S* bias, bool wide) const {
-#pragma unroll
-    for (int i = 0; i < kRowsPerThread; ++i) {
-      if (row() + i >= rows) return;
-      S* const address = c + (row() + i) * stride + column();
-      Pack<T, 4> pack;
-#pragma unroll
-      for (int j = 0; j < kColumnsPerThread; ++j)
-        pack[j] = sum[i][j] + (bias != nullptr && column() + j < columns ? widen(bias[column() + j]) : T{0});
-      if (wide && column() + kColumnsPerThread <= columns) {
-        store_narrow<4>(address, pack);
-      } else {
-#pragma unroll
-        for (int j = 0; j < kColumnsPerThread; ++j)
-          if (column() + j < columns) address[j] = narrow<S>(pack[j]);
-      }
-    }
-  }
-};
 
 template <class S>
 struct GroupedProduct {
   const S* x;
-  const int32_t* index;  ///< null: rows in order
+  const int32_t *index, *place;  ///< rows of x and c; null: in order
   const S* b;
   const S* bias;  ///< or null
   S* c;
@@ -147,7 +31,8 @@ struct GroupedProduct {
 };
 
 template <class S, bool kTurned>
-__global__ void __launch_bounds__(kThreads) grouped_gemm_kernel(const __grid_constant__ GroupedProduct<S> p) {
+__global__ void __launch_bounds__(kTileThreads)
+    grouped_gemm_kernel(const __grid_constant__ GroupedProduct<S> p) {
   begin_overlapping();
   using T = Accumulator<S>;
   __shared__ alignas(16) Part<T> left;
@@ -190,14 +75,17 @@ __global__ void __launch_bounds__(kThreads) grouped_gemm_kernel(const __grid_con
     sums.add(left, right);
   }
   const int64_t stride = p.blocks * p.outer, column = block * p.outer + n0;
-  sums.write(p.c + tile.begin * stride + column, stride, tile.end - tile.begin, p.outer - n0,
-             p.bias == nullptr ? nullptr : p.bias + tile.group * stride + column, p.wide_c);
+  sums.write(tile.end - tile.begin, p.outer - n0,
+             p.bias == nullptr ? nullptr : p.bias + tile.group * stride + column, p.wide_c, [&](int i) {
+               const int64_t row = tile.begin + i;
+               return p.c + (p.place == nullptr ? row : p.place[row]) * stride + column;
+             });
 }
 
 template <class S>
 struct GroupedGradient {
   const S* x;
-  const int32_t* index;  ///< null: rows in order
+  const int32_t *index, *place;  ///< rows of x and dz; null: in order
   const S* dz;
   Accumulator<S>* partial;  ///< [pieces, blocks, inner, outer]
   GroupTiles pieces;
@@ -206,7 +94,7 @@ struct GroupedGradient {
 };
 
 template <class S>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kTileThreads)
     grouped_gradient_kernel(const __grid_constant__ GroupedGradient<S> p) {
   begin_overlapping();
   using T = Accumulator<S>;
@@ -227,7 +115,8 @@ __global__ void __launch_bounds__(kThreads)
     });
     gradients.read([&](int d) -> const S* {
       const int64_t row = first + d;
-      return row < piece.end ? p.dz + (row * p.blocks + block) * p.outer + n0 : nullptr;
+      if (row >= piece.end) return nullptr;
+      return p.dz + ((p.place == nullptr ? row : p.place[row]) * p.blocks + block) * p.outer + n0;
     });
   };
   TileSums<T> sums;
@@ -241,8 +130,8 @@ __global__ void __launch_bounds__(kThreads)
     sums.add(left, right);
   }
   T* const output = p.partial + (place.column * p.blocks + block) * p.inner * p.outer;
-  sums.write(output + m0 * p.outer + n0, p.outer, p.inner - m0, p.outer - n0, static_cast<const T*>(nullptr),
-             p.wide_sums);
+  sums.write(p.inner - m0, p.outer - n0, static_cast<const T*>(nullptr), p.wide_sums,
+             [&](int i) { return output + (m0 + i) * p.outer + n0; });
 }
 
 /// A number of dW: the sums of its group's pieces, in order.
@@ -279,6 +168,7 @@ void grouped_gemm(const GroupedGemmArgs& args) {
     const bool turned = args.trans_b == Transpose::yes;
     const GroupedProduct<S> p{.x = args.x.data<S>(),
                               .index = data_or_null<int32_t>(args.index),
+                              .place = data_or_null<int32_t>(args.place),
                               .b = args.b.data<S>(),
                               .bias = data_or_null<S>(args.bias),
                               .c = args.c.mutable_data<S>(),
@@ -291,7 +181,7 @@ void grouped_gemm(const GroupedGemmArgs& args) {
                               .wide_b = reads_four(args.b, turned ? inner : outer),
                               .wide_c = reads_four(args.c, outer)};
     const auto tiles = p.tiles.count(args.c.size(0));
-    launch("grouped_gemm", overlapping(device, grid(tiles * p.outer_tiles * p.blocks), kThreads),
+    launch("grouped_gemm", overlapping(device, grid(tiles * p.outer_tiles * p.blocks), kTileThreads),
            turned ? grouped_gemm_kernel<S, true> : grouped_gemm_kernel<S, false>, p);
   });
 }
@@ -310,6 +200,7 @@ void grouped_weight_gradient(const GroupedWeightGradientArgs& args) {
                   tiles = ceil_div(inner, int64_t{kTile}) * outer_tiles;
     const GroupedGradient<S> p{.x = args.x.data<S>(),
                                .index = data_or_null<int32_t>(args.index),
+                               .place = data_or_null<int32_t>(args.place),
                                .dz = args.dz.data<S>(),
                                .partial = partial.mutable_data<T>(),
                                .pieces = pieces,
@@ -322,7 +213,7 @@ void grouped_weight_gradient(const GroupedWeightGradientArgs& args) {
                                .wide_dz = reads_four(args.dz, outer),
                                .wide_sums = reads_four(partial, outer)};
     if (rows > 0)
-      launch("grouped_weight_gradient", overlapping(device, grid(count * tiles * blocks), kThreads),
+      launch("grouped_weight_gradient", overlapping(device, grid(count * tiles * blocks), kTileThreads),
              grouped_gradient_kernel<S>, p);
     for_each("grouped_weight_gradient", device, args.dw.numel(),
              PieceSums<S>{p.partial, pieces, blocks, inner * outer, args.dw.mutable_data<S>()});
