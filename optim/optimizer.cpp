@@ -168,6 +168,19 @@ void Adam::update(size_t group, std::span<kernels::UpdateSlot> slots, const Tens
   kernels::adam_update({.slots = slots, .rule = rules_[group], .learning_rate = rate, .step = steps});
 }
 
+Adagrad::Adagrad(const std::vector<Group<AdagradOptions>>& groups) {
+  for (const auto& [parameters, options] : groups) {
+    ADJ_CHECK(options.eps > 0.0, "Adagrad: expected a positive eps, got {}", options.eps);
+    ADJ_CHECK(options.weight_decay >= 0.0, "Adagrad: negative weight decay {}", options.weight_decay);
+    add_group(parameters, options.lr, 1);
+    rules_.push_back({options.eps, options.weight_decay});
+  }
+}
+
+void Adagrad::update(size_t group, std::span<kernels::UpdateSlot> slots, const Tensor& rate, Tensor& steps) {
+  kernels::adagrad_update({.slots = slots, .rule = rules_[group], .learning_rate = rate, .step = steps});
+}
+
 Tensor clip_grad_norm(const std::vector<Var>& parameters, double max_norm) {
   ADJ_CHECK(std::isfinite(max_norm) && max_norm > 0.0, "clip_grad_norm: expected a positive norm, got {}",
             max_norm);

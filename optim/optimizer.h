@@ -132,6 +132,29 @@ class AdamW : public Adam {
   explicit AdamW(const std::vector<Group<AdamOptions>>& groups) : Adam(groups, true) {}
 };
 
+/// Options of Adagrad: rate `lr` > 0, `eps` > 0, added to the root; `weight_decay` >= 0. The constructors
+/// throw for other values.
+struct AdagradOptions {
+  double lr = 1e-2;
+  double eps = 1e-10;
+  double weight_decay = 0.0;
+};
+
+/// Adagrad (Duchi et al. 2011): every weight's step is divided by the root of the sum of its squared
+/// gradients; weight decay is added to the gradient.
+class Adagrad : public Optimizer {
+ public:
+  explicit Adagrad(const std::vector<Var>& parameters, AdagradOptions options = {})
+      : Adagrad(std::vector<Group<AdagradOptions>>{{parameters, options}}) {}
+  explicit Adagrad(const std::vector<Group<AdagradOptions>>& groups);
+
+ protected:
+  void update(size_t group, std::span<kernels::UpdateSlot> slots, const Tensor& rate, Tensor& steps) override;
+
+ private:
+  std::vector<kernels::AdagradRule> rules_;
+};
+
 /// L2 norm of all gradients together; above `max_norm` they are scaled to it (Pascanu et al. 2013). Call
 /// between backward() and step(). The norm stays on the device until read.
 Tensor clip_grad_norm(const std::vector<Var>& parameters, double max_norm);

@@ -33,4 +33,10 @@ struct AdamRule {
   bool decoupled = false;
 };
 
+/// Adagrad (Duchi et al. 2011), diagonal: d = g + `weight_decay` p; v += d²; p -= lr d / (√v + `eps`).
+struct AdagradRule {
+  double eps = 1e-10;
+  double weight_decay = 0.0;
+};
+
 }  // namespace adj::kernels

@@ -73,6 +73,19 @@ struct AdamUpdateArgs {
 };
 ADJ_KERNEL(adam_update, AdamUpdateArgs)  ///< One step of Adam or AdamW for a group.
 
+/// Adagrad by `rule`, with the sums of squares as first states; `learning_rate` and `step` as in
+/// SgdUpdateArgs.
+struct AdagradUpdateArgs {
+  std::span<UpdateSlot> slots;
+  AdagradRule rule;
+  const Tensor& learning_rate;
+  Tensor& step;
+
+  Device device() const { return step.device(); }  ///< where the kernel runs
+  void check(std::string_view op) const { detail::check_slots(op, slots, 1, learning_rate, step); }
+};
+ADJ_KERNEL(adagrad_update, AdagradUpdateArgs)  ///< One step of Adagrad for a group.
+
 /// norm (float64 [1]) = joint L2 norm of all tensors, of any floating type, summed in a fixed order.
 struct GlobalNormArgs {
   std::span<const Tensor> tensors;

@@ -82,4 +82,28 @@ struct Adam {
   }
 };
 
+/// Adagrad.
+template <class T>
+struct Adagrad {
+  static constexpr int kStates = 1;  ///< v: the sum of squares
+  AdagradRule rule;                  ///< its options
+
+  /// Factors of a step.
+  struct Coefficients {
+    T rate;   ///< the learning rate
+    T decay;  ///< weight decay
+    T eps;    ///< added to the root
+  };
+  /// The same for every step.
+  ADJ_HOST_DEVICE Coefficients coefficients(double, double learning_rate) const {
+    return {static_cast<T>(learning_rate), static_cast<T>(rule.weight_decay), static_cast<T>(rule.eps)};
+  }
+  /// Changes p and v.
+  static ADJ_HOST_DEVICE void update(const Coefficients& c, T& p, T g, T& v, T&) {
+    const T gradient = g + c.decay * p;
+    v += gradient * gradient;
+    p -= c.rate * gradient / (std::sqrt(v) + c.eps);
+  }
+};
+
 }  // namespace adj::kernels

@@ -77,6 +77,10 @@ void adam_update(const AdamUpdateArgs& args) {
   update(args.slots, args.learning_rate, args.step, [&]<class T>() { return Adam<T>{args.rule}; });
 }
 
+void adagrad_update(const AdagradUpdateArgs& args) {
+  update(args.slots, args.learning_rate, args.step, [&]<class T>() { return Adagrad<T>{args.rule}; });
+}
+
 void global_norm(const GlobalNormArgs& args) {
   double sum = 0.0;
   for (const Tensor& tensor : args.tensors)

@@ -256,6 +256,11 @@ void adam_update(const AdamUpdateArgs& args) {
          [&]<class T>() { return Adam<T>{args.rule}; });
 }
 
+void adagrad_update(const AdagradUpdateArgs& args) {
+  update("adagrad_update", args.slots, args.learning_rate, args.step,
+         [&]<class T>() { return Adagrad<T>{args.rule}; });
+}
+
 void global_norm(const GlobalNormArgs& args) {
   const int device = args.norm.device().index;
   double* norm = args.norm.mutable_data<double>();
