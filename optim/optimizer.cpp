@@ -1,4 +1,5 @@
 #include <adjoint/kernels/update/optimizer.h>
+#include <adjoint/kernels/update/sparse_update.h>
 #include <adjoint/optim/optimizer.h>
 
 #include <cmath>
@@ -60,6 +61,19 @@ void Optimizer::step() {
     }
     if (!due.empty()) update(g, due, group.rate, group.steps);
   }
+}
+
+void Optimizer::step_rows(size_t g, const Tensor& rows, const Tensor& gradient) {
+  GroupState& group = groups_.at(g);
+  ADJ_CHECK(group.slots.size() == 1, "optimizer: step_rows for a group of {} parameters, expected one",
+            group.slots.size());
+  kernels::UpdateSlot slot = group.slots[0];
+  slot.gradient = gradient;
+  update_rows(g, slot, rows, group.rate, group.steps);
+}
+
+void Optimizer::update_rows(size_t, kernels::UpdateSlot&, const Tensor&, const Tensor&, Tensor&) {
+  fail("optimizer: step_rows is for Adam, AdamW and Adagrad");
 }
 
 void Optimizer::zero_grad() {
@@ -168,6 +182,12 @@ void Adam::update(size_t group, std::span<kernels::UpdateSlot> slots, const Tens
   kernels::adam_update({.slots = slots, .rule = rules_[group], .learning_rate = rate, .step = steps});
 }
 
+void Adam::update_rows(size_t group, kernels::UpdateSlot& slot, const Tensor& rows, const Tensor& rate,
+                       Tensor& steps) {
+  kernels::sparse_adam_update(
+      {.slot = slot, .rows = rows, .rule = rules_[group], .learning_rate = rate, .step = steps});
+}
+
 Adagrad::Adagrad(const std::vector<Group<AdagradOptions>>& groups) {
   for (const auto& [parameters, options] : groups) {
     ADJ_CHECK(options.eps > 0.0, "Adagrad: expected a positive eps, got {}", options.eps);
@@ -179,6 +199,12 @@ Adagrad::Adagrad(const std::vector<Group<AdagradOptions>>& groups) {
 
 void Adagrad::update(size_t group, std::span<kernels::UpdateSlot> slots, const Tensor& rate, Tensor& steps) {
   kernels::adagrad_update({.slots = slots, .rule = rules_[group], .learning_rate = rate, .step = steps});
+}
+
+void Adagrad::update_rows(size_t group, kernels::UpdateSlot& slot, const Tensor& rows, const Tensor& rate,
+                          Tensor& steps) {
+  kernels::sparse_adagrad_update(
+      {.slot = slot, .rows = rows, .rule = rules_[group], .learning_rate = rate, .step = steps});
 }
 
 Tensor clip_grad_norm(const std::vector<Var>& parameters, double max_norm) {

@@ -31,6 +31,10 @@ class Optimizer {
   /// Updates every parameter that has a gradient, and clears the gradients (no zero_grad() needed). Several
   /// backward() calls before it accumulate into one step.
   void step();
+  /// One step for some rows of the only parameter [N,D] of a group: row k of `gradient` [K,D] belongs to row
+  /// rows[k], int32 [K], or to none if that is -1. Other rows and their moments stay as they are. For
+  /// embeddings of which a batch has few; throws for SGD, and for a group of several parameters.
+  void step_rows(size_t group, const Tensor& rows, const Tensor& gradient);
   /// Clears the gradients without a step.
   void zero_grad();
 
@@ -68,6 +72,9 @@ class Optimizer {
   void add_group(const std::vector<Var>& parameters, double learning_rate, int moments);
   virtual void update(size_t group, std::span<kernels::UpdateSlot> slots, const Tensor& rate,
                       Tensor& steps) = 0;
+  /// step_rows() by the rule of the group.
+  virtual void update_rows(size_t group, kernels::UpdateSlot& slot, const Tensor& rows, const Tensor& rate,
+                           Tensor& steps);
 
  private:
   std::vector<GroupState> groups_;
@@ -119,6 +126,8 @@ class Adam : public Optimizer {
  protected:
   Adam(const std::vector<Group<AdamOptions>>& groups, bool decoupled);
   void update(size_t group, std::span<kernels::UpdateSlot> slots, const Tensor& rate, Tensor& steps) override;
+  void update_rows(size_t group, kernels::UpdateSlot& slot, const Tensor& rows, const Tensor& rate,
+                   Tensor& steps) override;
 
  private:
   std::vector<kernels::AdamRule> rules_;
@@ -150,6 +159,8 @@ class Adagrad : public Optimizer {
 
  protected:
   void update(size_t group, std::span<kernels::UpdateSlot> slots, const Tensor& rate, Tensor& steps) override;
+  void update_rows(size_t group, kernels::UpdateSlot& slot, const Tensor& rows, const Tensor& rate,
+                   Tensor& steps) override;
 
  private:
   std::vector<kernels::AdagradRule> rules_;

@@ -24,12 +24,12 @@ inline void check_sparse(std::string_view op, const UpdateSlot& slot, int states
 }  // namespace detail
 
 /// Adam by `rule` of the rows of a table that a batch touched. `slot`: the parameter [N,D] float32 or
-/// float64, its states [N,D], and a gradient [K,D] whose row k belongs to row rows[k] of the parameter; `rows`
-/// int32 [K], of [0, N), or -1 for a gradient that is passed over (others are refused on a CPU and passed over
-/// on a GPU). Gradients of one row are added in the order of k. Rows that are not in `rows` keep weights and
-/// moments ("lazy" Adam); the exponent of the bias corrections is that of all steps. `learning_rate` float64
-/// [1] and `step` int64 [1] as in SgdUpdateArgs. No size depends on the contents, so a captured step may hold
-/// it.
+/// float64, its states [N,D], and a gradient [K,D] whose row k belongs to row rows[k] of the parameter;
+/// `rows` int32 [K], of [0, N), or -1 for a gradient that is passed over (others are refused on a CPU and
+/// passed over on a GPU). Gradients of one row are added in the order of k. Rows that are not in `rows` keep
+/// weights and moments ("lazy" Adam); the exponent of the bias corrections is that of all steps.
+/// `learning_rate` float64 [1] and `step` int64 [1] as in SgdUpdateArgs. No size depends on the contents, so
+/// a captured step may hold it.
 struct SparseAdamUpdateArgs {
   UpdateSlot& slot;
   const Tensor& rows;
@@ -38,9 +38,7 @@ struct SparseAdamUpdateArgs {
   Tensor& step;
 
   Device device() const { return step.device(); }  ///< where the kernel runs
-  void check(std::string_view op) const {
-    detail::check_sparse(op, slot, 2, rows, learning_rate, step);
-  }
+  void check(std::string_view op) const { detail::check_sparse(op, slot, 2, rows, learning_rate, step); }
 };
 ADJ_KERNEL(sparse_adam_update, SparseAdamUpdateArgs)  ///< One step of Adam for some rows.
 
@@ -53,9 +51,7 @@ struct SparseAdagradUpdateArgs {
   Tensor& step;
 
   Device device() const { return step.device(); }  ///< where the kernel runs
-  void check(std::string_view op) const {
-    detail::check_sparse(op, slot, 1, rows, learning_rate, step);
-  }
+  void check(std::string_view op) const { detail::check_sparse(op, slot, 1, rows, learning_rate, step); }
 };
 ADJ_KERNEL(sparse_adagrad_update, SparseAdagradUpdateArgs)  ///< One step of Adagrad for some rows.
 

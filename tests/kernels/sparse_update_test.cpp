@@ -53,7 +53,8 @@ std::vector<std::vector<int32_t>> row_lists(int32_t rows) {
 
 TEST_CASE("sparse Adam and Adagrad: rows that are listed change as by the rule, others not at all") {
   on_devices_and_floats([](Device device, DType dtype) {
-    for (const auto& [rows, width] : {std::pair<int32_t, int64_t>{1, 1}, {7, 3}, {40, 33}, {300, 128}, {20, 401}})
+    for (const auto& [rows, width] :
+         {std::pair<int32_t, int64_t>{1, 1}, {7, 3}, {40, 33}, {300, 128}, {20, 401}})
       for (bool adam : {true, false}) {
         CAPTURES(rows, width, adam);
         Table table(rows, width, dtype, device);
@@ -93,7 +94,8 @@ TEST_CASE("sparse Adam and Adagrad: rows that are listed change as by the rule, 
 
 TEST_CASE("sparse updates: the same bits on any number of threads, whatever rows stand between") {
   for (Device device : devices()) {
-    const Tensor rows = random_ints(3000, 0, 200, device), gradient = random_tensor({3000, 65}, DType::f32, device);
+    const Tensor rows = random_ints(3000, 0, 200, device),
+                 gradient = random_tensor({3000, 65}, DType::f32, device);
     const Tensor start = random_tensor({200, 65}, DType::f32, device);
     for (bool adam : {true, false}) {
       const auto updated = [&](const Tensor& list, const Tensor& of_list) {
@@ -131,7 +133,8 @@ TEST_CASE("adagrad_update: steps shrink with the sum of squares") {
     const Numbers g = values(slot.gradient);
     Tensor rate = Tensor::full({1}, 0.1, DType::f64, device), step = Tensor::zeros({1}, DType::i64, device);
     for (int k = 1; k <= 3; ++k) {
-      kernels::adagrad_update({.slots = std::span(&slot, 1), .rule = Table::kAdagrad, .learning_rate = rate, .step = step});
+      kernels::adagrad_update(
+          {.slots = std::span(&slot, 1), .rule = Table::kAdagrad, .learning_rate = rate, .step = step});
       for (size_t i = 0; i < p.size(); ++i) {
         const double d = g[i] + 0.02 * p[i];
         v[i] += d * d;

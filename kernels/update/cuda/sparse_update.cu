@@ -1,8 +1,8 @@
 // Positions are sorted by row (stable); then the warp at the head of a row's run adds its gradients in their
-// order and updates the row's columns. A long run is cut into one slice for each warp of the block, whose sums
-// are added in order: a relation of a knowledge graph may be that of every triple of a batch. What decides
-// between the two is the run's length. Bytes: the gradients and their positions once, a touched row and its
-// states twice; scratch of 16 bytes a position.
+// order and updates the row's columns. A long run is cut into one slice for each warp of the block, whose
+// sums are added in order: a relation of a knowledge graph may be that of every triple of a batch. What
+// decides between the two is the run's length. Bytes: the gradients and their positions once, a touched row
+// and its states twice; scratch of 16 bytes a position.
 #include <adjoint/kernels/cuda/reduction.cuh>
 #include <adjoint/kernels/sparse/cuda/csr_entries.cuh>
 #include <adjoint/kernels/sparse/cuda/sort.cuh>

@@ -1,0 +1,201 @@
+#include <adjoint/kernels/cpu/loops.h>
+#include <adjoint/kernels/triple/losses.h>
+#include <adjoint/kernels/triple/rules.h>
+
+#include <limits>
+
+namespace adj::kernels::cpu {
+
+namespace {
+
+constexpr int64_t kRows = 4;  // per task: rows have hundreds of exponentials
+
+template <class T>
+T largest_of(const T* x, int64_t n, T start) {
+#pragma omp simd reduction(max : start)
+  for (int64_t k = 0; k < n; ++k) start = x[k] > start ? x[k] : start;
+  return start;
+}
+
+/// Largest of a row and Σ exp(factor (x - largest)).
+template <class T>
+std::pair<T, T> soft_sum(const T* x, int64_t n, T factor) {
+  const T most = largest_of(x, n, -std::numeric_limits<T>::infinity());
+  return {most, sum_of<T>(n, [=](int64_t k) { return std::exp(factor * (x[k] - most)); })};
+}
+
+/// f(place) for the true entities of query i within the chunk.
+template <class F>
+void for_targets(const TripleTargets& target, int64_t i, int64_t begin, int64_t count, F&& f) {
+  const int64_t* offsets = target.offsets.data<int64_t>();
+  const int32_t row = target.rows.data<int32_t>()[i];
+  for (int64_t k = offsets[row]; k < offsets[row + 1]; ++k)
+    if (const int64_t place = target.ids.data<int32_t>()[k] - begin; place >= 0 && place < count) f(place);
+}
+int64_t number_of_targets(const TripleTargets& target, int64_t i) {
+  const int64_t* offsets = target.offsets.data<int64_t>() + target.rows.data<int32_t>()[i];
+  return std::max<int64_t>(1, offsets[1] - offsets[0]);
+}
+
+/// Mean of f(i) over n.
+template <class T, class F>
+void write_mean(int64_t n, Tensor& mean, F f) {
+  const double sum = sum_of_chunks(n, 64, [=](int64_t begin, int64_t end) {
+    double part = 0.0;
+    for (int64_t i = begin; i < end; ++i) part += static_cast<double>(f(i));
+    return part;
+  });
+  *mean.mutable_data<T>() = static_cast<T>(n > 0 ? sum / static_cast<double>(n) : 0.0);
+}
+
+}  // namespace
+
+void drawn_loss(const DrawnLossArgs& args) {
+  const int64_t rows = args.drawn.size(0), count = args.drawn.size(1);
+  dispatch_float(args.y.dtype(), "drawn_loss", [&]<class T>() {
+    const T *y = args.y.data<T>(), *drawn = args.drawn.data<T>();
+    const T margin = static_cast<T>(args.rule.margin), temperature = static_cast<T>(args.rule.temperature);
+    write_mean<T>(rows, args.loss, [=, kind = args.rule.kind](int64_t i) {
+      const T* n = drawn + i * count;
+      if (kind == TripleLoss::softmax) {
+        const auto [most, sum] = soft_sum(n, count, T{1});
+        const T top = std::max(most, y[i]);
+        return std::log((count > 0 ? sum * std::exp(most - top) : T{0}) + std::exp(y[i] - top)) + top - y[i];
+      }
+      const auto [most, total] = soft_sum(n, count, temperature);
+      return softplus(-(margin + y[i])) + sum_of<T>(count, [=, most = most, total = total](int64_t k) {
+               return std::exp(temperature * (n[k] - most)) / total * softplus(margin + n[k]);
+             });
+    });
+  });
+}
+
+void drawn_loss_backward(const DrawnLossBackwardArgs& args) {
+  const int64_t rows = args.drawn.size(0), count = args.drawn.size(1);
+  dispatch_float(args.y.dtype(), "drawn_loss", [&]<class T>() {
+    const T *y = args.y.data<T>(), *drawn = args.drawn.data<T>();
+    T *dy = args.dy.mutable_data<T>(), *ddrawn = args.ddrawn.mutable_data<T>();
+    const T margin = static_cast<T>(args.rule.margin), temperature = static_cast<T>(args.rule.temperature),
+            share = *args.dloss.data<T>() / static_cast<T>(rows);
+    for_each_index(rows, kRows, [=, kind = args.rule.kind](int64_t i) {
+      const T* n = drawn + i * count;
+      T* dn = ddrawn + i * count;
+      const bool soft = kind == TripleLoss::softmax;
+      const auto [low, part] = soft_sum(n, count, soft ? T{1} : temperature);
+      T most = low, total = part;
+      if (soft) {
+        most = std::max(low, y[i]);
+        total = (count > 0 ? part * std::exp(low - most) : T{0}) + std::exp(y[i] - most);
+        dy[i] = share * (std::exp(y[i] - most) / total - 1);
+      } else {
+        dy[i] = -share * sigmoid(-(margin + y[i]));
+      }
+      const T factor = soft ? T{1} : temperature;
+#pragma omp simd
+      for (int64_t k = 0; k < count; ++k) {
+        const T weight = std::exp(factor * (n[k] - most)) / total;
+        dn[k] = share * weight * (soft ? T{1} : sigmoid(margin + n[k]));
+      }
+    });
+  });
+}
+
+void entity_loss(const EntityLossArgs& args) {
+  const int64_t rows = args.y.size(0), count = args.y.size(1);
+  dispatch_float(args.y.dtype(), "entity_loss", [&]<class T>() {
+    const T* y = args.y.data<T>();
+    T* state = args.state.mutable_data<T>();
+    for_each_index(rows, kRows, [=, kind = args.kind, begin = args.begin, target = args.target](int64_t i) {
+      const T* row = y + i * count;
+      T* s = state + 3 * i;
+      const bool soft = kind == TripleLoss::softmax;
+      if (begin == 0) s[0] = soft ? -std::numeric_limits<T>::infinity() : T{0}, s[1] = s[2] = 0;
+      if (soft) {
+        const T most = largest_of(row, count, s[0]);
+        const T before = s[1] > 0 ? s[1] * std::exp(s[0] - most) : T{0};
+        s[1] = before + sum_of<T>(count, [=](int64_t k) { return std::exp(row[k] - most); });
+        s[0] = most;
+      } else {
+        s[1] += sum_of<T>(count, [=](int64_t k) { return softplus(row[k]); });
+      }
+      for_targets(target, i, begin, count, [=](int64_t place) { s[2] += row[place]; });
+    });
+  });
+}
+
+void entity_loss_mean(const EntityLossMeanArgs& args) {
+  dispatch_float(args.state.dtype(), "entity_loss", [&]<class T>() {
+    const T* state = args.state.data<T>();
+    write_mean<T>(args.state.size(0), args.loss,
+                  [=, soft = args.kind == TripleLoss::softmax, target = args.target](int64_t i) {
+                    const T* s = state + 3 * i;
+                    return soft ? std::log(s[1]) + s[0] - s[2] / static_cast<T>(number_of_targets(target, i))
+                                : s[1] - s[2];
+                  });
+  });
+}
+
+void entity_loss_backward(const EntityLossBackwardArgs& args) {
+  const int64_t rows = args.y.size(0), count = args.y.size(1);
+  dispatch_float(args.y.dtype(), "entity_loss", [&]<class T>() {
+    T* y = args.y.mutable_data<T>();
+    const T* state = args.state.data<T>();
+    const T share = *args.dloss.data<T>() / static_cast<T>(rows);
+    for_each_index(rows, kRows, [=, kind = args.kind, begin = args.begin, target = args.target](int64_t i) {
+      T* row = y + i * count;
+      const bool soft = kind == TripleLoss::softmax;
+      if (soft) {
+        const T most = state[3 * i], factor = share / state[3 * i + 1];
+#pragma omp simd
+        for (int64_t k = 0; k < count; ++k) row[k] = factor * std::exp(row[k] - most);
+      } else {
+#pragma omp simd
+        for (int64_t k = 0; k < count; ++k) row[k] = share * sigmoid(row[k]);
+      }
+      const T each = soft ? share / static_cast<T>(number_of_targets(target, i)) : share;
+      for_targets(target, i, begin, count, [=](int64_t place) { row[place] -= each; });
+    });
+  });
+}
+
+void power_sum(const PowerSumArgs& args) {
+  const int64_t width = args.x.size(1), units = units_of(args.complex, width), rows = args.x.size(0);
+  dispatch_float(args.x.dtype(), "power_sum", [&]<class T>() {
+    const T* x = args.x.data<T>();
+    const auto absolute = [=, complex = args.complex](int64_t i, int64_t d) {
+      const T re = x[i * width + d];
+      return complex ? std::hypot(re, x[i * width + d + units]) : std::abs(re);
+    };
+    const double sum =
+        sum_of_chunks(rows, row_grain(width), [=, cubed = args.power == 3](int64_t begin, int64_t end) {
+          double part = 0.0;
+          for (int64_t i = begin; i < end; ++i)
+            for (int64_t d = 0; d < units; ++d) {
+              const auto a = static_cast<double>(absolute(i, d));
+              part += a * a * (cubed ? a : 1.0);
+            }
+          return part;
+        });
+    *args.sum.mutable_data<T>() = static_cast<T>(args.factor * sum);
+  });
+}
+
+void power_sum_backward(const PowerSumBackwardArgs& args) {
+  const int64_t width = args.x.size(1), units = units_of(args.complex, width);
+  dispatch_float(args.x.dtype(), "power_sum", [&]<class T>() {
+    const T* x = args.x.data<T>();
+    T* dx = args.dx.mutable_data<T>();
+    const T factor = *args.dsum.data<T>() * static_cast<T>(args.factor * args.power);
+    for_rows(args.x.size(0), width, [=, complex = args.complex, cubed = args.power == 3](int64_t i) {
+      const T* row = x + i * width;
+      T* out = dx + i * width;
+      for (int64_t d = 0; d < units; ++d) {
+        const T a = !cubed ? T{1} : complex ? std::hypot(row[d], row[d + units]) : std::abs(row[d]);
+        out[d] = factor * a * row[d];
+        if (complex) out[d + units] = factor * a * row[d + units];
+      }
+    });
+  });
+}
+
+}  // namespace adj::kernels::cpu

@@ -1,0 +1,158 @@
+#pragma once
+
+#include <adjoint/kernels/kernel.h>
+#include <adjoint/kernels/types/triple.h>
+
+namespace adj::kernels {
+
+/// A loss of each query with its true entity and some that were drawn. `softmax`: -log of the true one's
+/// share of the softmax of all. `bce`: softplus(-(margin + y)) + Σ_k w_k softplus(margin + n_k), with the
+/// weights w = softmax(temperature n), which take no gradient (self-adversarial; Sun et al. 2019, eq. 5 and
+/// 6); a temperature of 0 weighs all alike, 1 / K.
+struct DrawnLossRule {
+  TripleLoss kind = TripleLoss::softmax;
+  double margin = 0.0, temperature = 0.0;
+};
+
+/// loss (a scalar) = the mean over Q of the loss by `rule` of the scores `y` [Q] of true entities and
+/// `drawn` [Q,K] of others. float32 or float64.
+struct DrawnLossArgs {
+  DrawnLossRule rule;
+  const Tensor& y;
+  const Tensor& drawn;
+  Tensor& loss;
+
+  void check(std::string_view op) const {
+    check_matrix(op, "drawn", drawn);
+    check_tensor(op, "y", y, {drawn.size(0)}, drawn.dtype(), drawn.device());
+    check_scalar(op, "loss", loss, y.dtype(), y.device());
+    ADJ_CHECK(y.dtype() != DType::bf16, "{}: y is {}, expected float32 or float64", op, y.str());
+  }
+};
+ADJ_KERNEL(drawn_loss, DrawnLossArgs)  ///< Loss with drawn negatives.
+
+/// Its gradients dy [Q] and ddrawn [Q,K] from dloss (a scalar).
+struct DrawnLossBackwardArgs {
+  DrawnLossRule rule;
+  const Tensor& y;
+  const Tensor& drawn;
+  const Tensor& dloss;
+  Tensor& dy;
+  Tensor& ddrawn;
+
+  void check(std::string_view op) const {
+    check_matrix(op, "drawn", drawn);
+    check_tensor(op, {{"y", y}, {"dy", dy}}, {drawn.size(0)}, drawn.dtype(), drawn.device());
+    check_like(op, "ddrawn", ddrawn, drawn);
+    check_scalar(op, "dloss", dloss, y.dtype(), y.device());
+  }
+};
+ADJ_KERNEL(drawn_loss_backward, DrawnLossBackwardArgs)  ///< Gradients of that loss.
+
+/// The true entities of queries: those of query i are ids[offsets[rows[i]]] and so on to
+/// ids[offsets[rows[i] + 1]], distinct. `offsets` int64, `ids` int32, `rows` int32 [Q], in range.
+struct TripleTargets {
+  const Tensor& offsets;
+  const Tensor& ids;
+  const Tensor& rows;
+
+  /// Throws unless there is a row for each of `queries`, on their device.
+  void check(std::string_view op, int64_t queries, Device device) const {
+    check_tensor(op, "offsets", offsets, {offsets.numel()}, DType::i64, device);
+    check_index(op, "ids", ids, device);
+    check_tensor(op, "rows", rows, {queries}, DType::i32, device);
+  }
+};
+
+/// One chunk of a loss over all entities. `y` [Q,C] holds the scores of entities [begin, begin + C), float32
+/// or float64. `state` [Q,3] of the same type: for softmax the largest score so far, Σ exp(score - largest)
+/// and the sum of the true scores; for bce 0, Σ softplus(score) and the sum of the true scores. The first
+/// chunk has begin 0. Chunks in order give the same sums whatever else is computed.
+struct EntityLossArgs {
+  TripleLoss kind;
+  const Tensor& y;
+  int64_t begin;
+  TripleTargets target;
+  Tensor& state;
+
+  void check(std::string_view op) const {
+    check_matrix(op, "y", y);
+    check_tensor(op, "state", state, {y.size(0), 3}, y.dtype(), y.device());
+    target.check(op, y.size(0), y.device());
+  }
+};
+ADJ_KERNEL(entity_loss, EntityLossArgs)  ///< Adds a chunk of entities to a loss.
+
+/// loss (a scalar) = the mean over Q of, for softmax, log Σ exp(score) less the mean true score, and for bce
+/// Σ softplus(score) less the sum of the true scores, from the state after all chunks.
+struct EntityLossMeanArgs {
+  TripleLoss kind;
+  const Tensor& state;
+  TripleTargets target;
+  Tensor& loss;
+
+  Device device() const { return state.device(); }  ///< where the kernel runs
+  void check(std::string_view op) const {
+    check_matrix(op, "state", state);
+    check_tensor(op, "state", state, {state.size(0), 3}, state.dtype(), state.device());
+    target.check(op, state.size(0), state.device());
+    check_scalar(op, "loss", loss, state.dtype(), state.device());
+  }
+};
+ADJ_KERNEL(entity_loss_mean, EntityLossMeanArgs)  ///< Ends a loss over chunks.
+
+/// Replaces the scores `y` [Q,C] of a chunk by their gradients, from dloss (a scalar) and the final state.
+struct EntityLossBackwardArgs {
+  TripleLoss kind;
+  Tensor& y;
+  int64_t begin;
+  TripleTargets target;
+  const Tensor& state;
+  const Tensor& dloss;
+
+  void check(std::string_view op) const {
+    check_matrix(op, "y", y);
+    check_tensor(op, "state", state, {y.size(0), 3}, y.dtype(), y.device());
+    target.check(op, y.size(0), y.device());
+    check_scalar(op, "dloss", dloss, y.dtype(), y.device());
+  }
+};
+ADJ_KERNEL(entity_loss_backward, EntityLossBackwardArgs)  ///< Gradients of a chunk's scores.
+
+/// sum (a scalar) = factor Σ |x|^power over the numbers of x [N,D], or over the absolute values of its
+/// complex numbers: power 2 is L2, power 3 N3 (Lacroix et al. 2018).
+struct PowerSumArgs {
+  const Tensor& x;
+  int power;
+  bool complex;
+  double factor;
+  Tensor& sum;
+
+  void check(std::string_view op) const {
+    check_matrix(op, "x", x);
+    ADJ_CHECK(power == 2 || power == 3, "{}: power is {}, expected 2 or 3", op, power);
+    ADJ_CHECK(!complex || x.size(1) % 2 == 0, "{}: x is {}, expected an even width for complex numbers", op,
+              x.str());
+    check_scalar(op, "sum", sum, x.dtype(), x.device());
+  }
+};
+ADJ_KERNEL(power_sum, PowerSumArgs)  ///< Sum of powers.
+
+/// dx = dsum factor d Σ |x|^power / dx.
+struct PowerSumBackwardArgs {
+  const Tensor& x;
+  int power;
+  bool complex;
+  double factor;
+  const Tensor& dsum;
+  Tensor& dx;
+
+  void check(std::string_view op) const {
+    check_matrix(op, "x", x);
+    check_scalar(op, "dsum", dsum, x.dtype(), x.device());
+    check_like(op, "dx", dx, x);
+  }
+};
+ADJ_KERNEL(power_sum_backward, PowerSumBackwardArgs)  ///< Its gradient.
+
+}  // namespace adj::kernels
