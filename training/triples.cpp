@@ -1,0 +1,332 @@
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/dropout.h>
+#include <adjoint/autograd/index.h>
+#include <adjoint/autograd/shape.h>
+#include <adjoint/core/allocator.h>
+#include <adjoint/core/log.h>
+#include <adjoint/core/parallel.h>
+#include <adjoint/core/text.h>
+#include <adjoint/data/detail/content_hash.h>
+#include <adjoint/data/detail/names.h>
+#include <adjoint/data/predictions.h>
+#include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/kernels/index/gather.h>
+#include <adjoint/kernels/triple/batches.h>
+#include <adjoint/training/triples.h>
+
+#include <algorithm>
+
+namespace adj::training {
+
+namespace {
+
+/// Process settings before anything is drawn.
+TripleOptions applied(const TripleOptions& o) {
+  if (o.quiet) set_log_level(LogLevel::warning);
+  if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
+  manual_seed(static_cast<uint64_t>(o.seed));
+  return o;
+}
+
+Triples loaded(const TripleOptions& o) {
+  Triples data = triples_of(load_typed_dataset(o.data), o.data);
+  if (data.passed_over > 0)
+    log_warning("{}: {} edges are in no part of the split and passed over", printable(o.data),
+                data.passed_over);
+  if (data.val.numel() + data.test.numel() == 0) {
+    split_triples(data, o.val, o.test, static_cast<uint64_t>(o.seed));
+    log_info("{} has no split of edges: {} triples train, {} validate, {} test, drawn by --seed {}",
+             printable(o.data), data.train.size(0), data.val.size(0), data.test.size(0), o.seed);
+  }
+  std::vector<uint8_t> seen(data.entities.size());
+  const auto ends = [](const Tensor& triples, auto&& f) {
+    const std::vector<int32_t> numbers = triples.to_vector<int32_t>();
+    for (size_t k = 0; k < numbers.size(); k += 3)
+      f(k / 3, static_cast<size_t>(numbers[k])), f(k / 3, static_cast<size_t>(numbers[k + 2]));
+  };
+  ends(data.train, [&](size_t, size_t entity) { seen[entity] = 1; });
+  for (const auto& [name, part] : {std::pair("val", &data.val), {"test", &data.test}}) {
+    std::vector<size_t> rows;
+    ends(*part, [&](size_t row, size_t entity) {
+      if (seen[entity] == 0 && (rows.empty() || rows.back() != row)) rows.push_back(row);
+    });
+    if (!rows.empty())
+      log_info("{} of {} {} triples have an entity that no training triple has; they are kept", rows.size(),
+               part->size(0), name);
+  }
+  return data;
+}
+
+std::string contents_of(const Triples& data) {
+  detail::ContentHash hash;
+  for (const auto* names : {&data.entities, &data.relations})
+    for (const std::string& name : *names) hash.add(std::string_view(name));
+  for (const Tensor* part : {&data.train, &data.val, &data.test}) hash.add(*part);
+  return fmt::format("{}: {} entities, {} relations, contents {:016x}", data.name, data.num_entities(),
+                     data.num_relations(), hash.result());
+}
+
+/// The triples, and with `reciprocal` those that ask for their heads by relations behind the others.
+std::vector<int32_t> with_reciprocals(const Triples& data, bool reciprocal) {
+  std::vector<int32_t> all = data.train.to_vector<int32_t>();
+  const size_t count = all.size();
+  for (size_t k = 0; reciprocal && k < count; k += 3)
+    all.insert(all.end(), {all[k + 2], all[k + 1] + static_cast<int32_t>(data.num_relations()), all[k]});
+  return all;
+}
+
+/// A dataset without edges, of which names are written.
+Dataset named_rows(const std::string& name, const std::vector<std::string>& names) {
+  Dataset rows;
+  rows.name = name;
+  const Tensor none = Tensor::empty({0}, DType::i32);
+  rows.graph = Graph::from_coo(std::ssize(names), none, none);
+  const detail::PackedNames packed = detail::packed(names);
+  rows.node_names = packed.bytes;
+  rows.node_name_offsets = packed.offsets;
+  return rows;
+}
+
+std::unique_ptr<optim::Optimizer> optimizer_of(const models::TripleEmbedding& model, const TripleOptions& o) {
+  if (*o.optimizer == TripleOptimizer::adam)
+    return std::make_unique<optim::Adam>(std::vector<optim::Group<optim::AdamOptions>>{
+        {{model.entity()}, {.lr = o.lr}}, {{model.relation()}, {.lr = o.lr}}});
+  return std::make_unique<optim::Adagrad>(std::vector<optim::Group<optim::AdagradOptions>>{
+      {{model.entity()}, {.lr = o.lr}}, {{model.relation()}, {.lr = o.lr}}});
+}
+
+}  // namespace
+
+TripleRun::TripleRun(const TripleOptions& options)
+    : o_(applied(options)),
+      device_(Device::parse(o_.device)),
+      data_(loaded(o_)),
+      model_(data_.num_entities(), data_.num_relations(),
+             models::TripleModelOptions{.model = o_.model,
+                                        .width = o_.width,
+                                        .norm = o_.norm,
+                                        .reciprocal = *o_.training != TripleTraining::negatives,
+                                        .deviation = o_.deviation}),
+      optimizer_((model_.to(device_), optimizer_of(model_, o_))),
+      val_ranks_(data_.val, {data_.train, data_.val, data_.test}, device_),
+      test_ranks_(data_.test, {data_.train, data_.val, data_.test}, device_),
+      best_(model_, o_.patience),
+      state_("train_kge", model_, *optimizer_),
+      finite_(device_),
+      progress_(o_.epochs) {
+  const std::vector<int32_t> all = with_reciprocals(data_, model_.options().reciprocal);
+  Tensor triples = Tensor::from(all, Shape{std::ssize(all) / 3, 3});
+  if (*o_.training != TripleTraining::negatives) {
+    // 1vsAll: of each triple its tail. KvsAll: of each query all tails, and one triple for the query.
+    const KnownEntities known = known_entities(triples, {triples}, false);
+    if (*o_.training == TripleTraining::k_vs_all) {
+      const std::vector<int32_t> rows = known.rows.to_vector<int32_t>();
+      std::vector<int32_t> first(3 * static_cast<size_t>(known.offsets.numel() - 2), -1);
+      for (size_t k = 0; k < rows.size(); ++k)
+        if (const size_t at = 3 * static_cast<size_t>(rows[k]); first[at] < 0)
+          std::copy_n(all.begin() + static_cast<int64_t>(3 * k), 3, first.begin() + static_cast<int64_t>(at));
+      triples = Tensor::from(first, Shape{std::ssize(first) / 3, 3});
+      targets_ = {known.offsets.to(device_), known.ids.to(device_), {}};
+    } else {
+      std::vector<int64_t> offsets(all.size() / 3 + 1);
+      std::vector<int32_t> tails;
+      for (size_t k = 0; k < offsets.size(); ++k) offsets[k] = static_cast<int64_t>(k);
+      for (size_t k = 2; k < all.size(); k += 3) tails.push_back(all[k]);
+      targets_ = {Tensor::from(offsets, device_), Tensor::from(tails, device_), {}};
+    }
+  }
+  const int64_t count = triples.size(0), batch = std::min(o_.batch_size, count);
+  steps_ = ceil_div(count, batch);
+  triples_ = triples.to(device_);
+  order_ = Tensor::empty({count}, DType::i32, device_);
+  position_ = Tensor::zeros({1}, DType::i64, device_);
+  loss_sum_ = Tensor::zeros({}, DType::f32, device_);
+  const int64_t drawn = *o_.training == TripleTraining::negatives ? o_.negatives : 0;
+  batch_ = {Tensor::empty({batch}, DType::i32, device_), Tensor::empty({batch}, DType::i32, device_),
+            Tensor::empty({2 * batch + drawn}, DType::i32, device_)};
+  targets_.rows = batch_.number;
+  if (drawn > 0) {
+    entity_gradient_ = Tensor::empty({2 * batch + drawn, o_.width}, DType::f32, device_);
+    relation_gradient_ = Tensor::empty({batch, model_.relation().size(1)}, DType::f32, device_);
+  }
+  if (!o_.metrics.empty())
+    metrics_.emplace(o_.metrics, std::vector<std::string>{"epoch", "train_loss", "val_mrr", "val_hits_10"});
+  describe_state();
+  log_info(
+      "{}: {} entities, {} relations, {} triples train, {} validate, {} test; {}, {} with {}, {} steps an "
+      "epoch",
+      data_.name, data_.num_entities(), data_.num_relations(), data_.train.size(0), data_.val.size(0),
+      data_.test.size(0), model_.describe(), name_of(*o_.training), name_of(*o_.loss), steps_);
+}
+
+void TripleRun::describe_state() {
+  state_.require("dataset", contents_of(data_));
+  for (const Options::Group& group : o_.groups())
+    for (const Option& option : group.options)
+      if (option.decides && option.name != "data") state_.require("option." + option.name, option.text());
+  state_.add("sample", generator_for(Purpose::sample)).add(best_);
+  if (metrics_) state_.add(*metrics_);
+  state_.add(
+      [this](models::Checkpoint& checkpoint) {
+        checkpoint.set("train_loss", train_loss_);
+        checkpoint.set("stopped", int64_t{stopped_});
+      },
+      [this](const models::Checkpoint& checkpoint) {
+        train_loss_ = checkpoint.number("train_loss");
+        stopped_ = checkpoint.integer("stopped", 0, 1) != 0;
+      });
+}
+
+bool TripleRun::next_epoch() {
+  if (begun_) end_epoch();
+  if (!begun_ && !o_.resume.empty()) {
+    epoch_ = state_.resume(o_.resume);
+    if (epoch_ > o_.epochs)
+      data_fail("{}: --resume after {} epochs, expected at most --epochs {}", o_.resume, epoch_, o_.epochs);
+    progress_.advance(epoch_);
+  }
+  if (epoch_ >= o_.epochs || stopped_) {
+    if (best_.best_epoch() >= 0) best_.restore();
+    progress_.shorten(o_.epochs - epoch_);
+    if (val_ranks_.size() > 0) val_ = val_ranks_.rank(model_);
+    if (test_ranks_.size() > 0) test_ = test_ranks_.rank(model_);
+    return false;
+  }
+  if (!begun_) watch_.start();
+  begun_ = true;
+  Generator order = Generator(static_cast<uint64_t>(o_.seed)).split(static_cast<uint64_t>(epoch_));
+  order_.copy_(random_permutation(triples_.size(0), order));
+  position_.zero_();
+  loss_sum_.zero_();
+  return true;
+}
+
+void TripleRun::end_epoch() {
+  ++epoch_;
+  watch_.count();
+  const bool last = epoch_ >= o_.epochs;
+  if (epoch_ % o_.eval_every == 0 || last) {
+    epoch_ms_.push_back(watch_.stop(device_));
+    train_loss_ = loss_sum_.item() / static_cast<double>(steps_);
+    if (!finite_.all_finite()) fail("epoch {}: the loss is not finite; a lower --lr may help", epoch_);
+    optim::require_finite(model_, fmt::format("epoch {}", epoch_));
+    if (val_ranks_.size() > 0) {
+      val_ = val_ranks_.rank(model_);
+      stopped_ = best_.observe(epoch_, val_.mrr) && !last;
+    }
+    if (metrics_) {
+      metrics_->add({static_cast<double>(epoch_), train_loss_, val_.mrr, val_.hits_10});
+      metrics_->flush();
+    }
+    if (!o_.checkpoint.empty()) state_.save(o_.checkpoint, epoch_);
+    progress_.note(
+        fmt::format("loss {:.4f}  val MRR {:.4f}  best {:.4f}", train_loss_, val_.mrr, best_.best_metric()));
+    watch_.start();
+  }
+  progress_.advance();
+}
+
+const TripleBatch& TripleRun::next_batch() {
+  kernels::triple_batch({.triples = triples_,
+                         .order = order_,
+                         .entities = data_.num_entities(),
+                         .key = generator_for(Purpose::sample).next(),
+                         .position = position_,
+                         .number = batch_.number,
+                         .relation = batch_.relation,
+                         .entity = batch_.entity});
+  return batch_;
+}
+
+Var TripleRun::loss(const TripleBatch& batch) {
+  return *o_.training == TripleTraining::negatives ? loss_of_drawn(batch) : loss_of_all(batch);
+}
+
+Var TripleRun::penalty(const Var& entities, const Var& relations, const Var& queries) const {
+  const double factor = o_.penalty_weight / static_cast<double>(relations.size(0));
+  const bool complex = is_complex(o_.model);
+  if (*o_.penalty == TriplePenalty::dura)
+    return power_sum(entities, 2, false, factor) + power_sum(queries, 2, false, factor);
+  const int power = *o_.penalty == TriplePenalty::n3 ? 3 : 2;
+  const Var of_entities = power_sum(entities, power, complex, factor);
+  if (o_.model == TripleModel::rotate) return of_entities;  // angles have no size
+  return of_entities + power_sum(relations, power, complex, factor);
+}
+
+Var TripleRun::loss_of_all(const TripleBatch& batch) {
+  const int64_t count = batch.relation.numel();
+  const bool penalized = *o_.penalty != TriplePenalty::none, all = *o_.penalty == TriplePenalty::dura;
+  const Var entities = index_select(model_.entity(), batch.entity.rows(0, penalized ? 2 * count : count)),
+            relations = index_select(model_.relation(), batch.relation);
+  const auto heads_of = [&](const Var& x) { return x.size(0) == count ? x : narrow(x, 0, 0, count); };
+  // DURA takes the inverse queries of the tails, too.
+  const Var x = dropout(all ? entities : heads_of(entities), static_cast<float>(o_.dropout)),
+            queries = triple_queries(o_.model, x, relations, count),
+            loss = entity_loss(*o_.loss, model_.score(), heads_of(queries), model_.entity(), targets_);
+  return penalized ? loss + penalty(entities, relations, queries) : loss;
+}
+
+Var TripleRun::loss_of_drawn(const TripleBatch& batch) {
+  const int64_t count = batch.relation.numel(), ends = 2 * count, all = batch.entity.numel();
+  Tensor rows = Tensor::empty_like(entity_gradient_), factors = Tensor::empty_like(relation_gradient_);
+  kernels::gather_rows({.x = model_.entity().value(), .index = batch.entity, .y = rows});
+  kernels::gather_rows({.x = model_.relation().value(), .index = batch.relation, .y = factors});
+  // Leaves, whose gradients are those of single rows.
+  Var entities = Var::parameter(rows.rows(0, ends)), drawn = Var::parameter(rows.rows(ends, all)),
+      relations = Var::parameter(factors);
+  entities.collect_grad_in(entity_gradient_.rows(0, ends));
+  drawn.collect_grad_in(entity_gradient_.rows(ends, all));
+  relations.collect_grad_in(relation_gradient_);
+  const Var x = dropout(entities, static_cast<float>(o_.dropout)),
+            queries = triple_queries(o_.model, x, relations, count),
+            own = paired_scores(model_.score(), queries, entities, count),
+            others = entity_scores(model_.score(), queries, drawn),
+            loss = drawn_loss({*o_.loss, o_.margin, o_.temperature}, own, others);
+  return *o_.penalty == TriplePenalty::none ? loss : loss + penalty(entities, relations, queries);
+}
+
+void TripleRun::update(const TripleBatch& batch) {
+  if (*o_.training != TripleTraining::negatives) return optimizer_->step();
+  optimizer_->step_rows(0, batch.entity, entity_gradient_);
+  optimizer_->step_rows(1, batch.relation, relation_gradient_);
+}
+
+void TripleRun::add(const Tensor& loss) {
+  kernels::linear_combination({.a = loss_sum_, .beta = 1.0, .b = loss, .y = loss_sum_});
+  finite_.add(loss);
+}
+
+void TripleRun::print_results() const {
+  std::vector<double> ms = epoch_ms_;
+  std::sort(ms.begin(), ms.end());
+  const double median = ms.empty() ? 0.0 : ms[ms.size() / 2];
+  if (!o_.json || !o_.quiet) {
+    fmt::print("validation MRR {:.4f} after {} of {} epochs, {:.3g} ms each\n", val_.mrr, best_.best_epoch(),
+               epoch_, median);
+    fmt::print(
+        "test MRR {:.4f}  Hits@1 {:.4f}  Hits@3 {:.4f}  Hits@10 {:.4f}  AMRI {:.4f}  mean rank {:.1f}\n",
+        test_.mrr, test_.hits_1, test_.hits_3, test_.hits_10, test_.amri, test_.mean);
+  }
+  if (!o_.json) return;
+  const auto peak = memory_stats(device_).peak;
+  fmt::print(
+      R"({{"app": "train_kge", "dataset": {}, "model": {}, "device": {}, "seed": {}, "epochs": {}, )"
+      R"("train_loss": {}, "val_mrr": {}, "test_mrr": {}, "test_hits_1": {}, "test_hits_3": {}, )"
+      R"("test_hits_10": {}, "test_amri": {}, "test_mean_rank": {}, "best_epoch": {}, "epoch_ms": {:.4f}, )"
+      R"("peak_mb": {:.1f}}})"
+      "\n",
+      json_text(data_.name), json_text(name_of(o_.model)), json_text(device_.str()), o_.seed, epoch_,
+      train_loss_, val_.mrr, test_.mrr, test_.hits_1, test_.hits_3, test_.hits_10, test_.amri, test_.mean,
+      best_.best_epoch(), median, static_cast<double>(peak) / 1048576.0);
+}
+
+void TripleRun::write_vectors() const {
+  if (!o_.embeddings.empty())
+    write_embeddings(o_.embeddings, "train_kge", named_rows(data_.name, data_.entities),
+                     model_.entity().value().to(Device::cpu()), false);
+  if (!o_.relation_embeddings.empty())
+    write_embeddings(o_.relation_embeddings, "train_kge", named_rows(data_.name, data_.relations),
+                     model_.relation().value().rows(0, data_.num_relations()).to(Device::cpu()), false);
+}
+
+}  // namespace adj::training
