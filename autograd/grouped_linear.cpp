@@ -19,7 +19,6 @@ Var grouped_linear(const Var& x, const Var& w, const RowGroups& groups, const Va
               "grouped_linear: x is {}, rows are picked by {} edges from {} to {}, expected one of each",
               x.shape().str(), picks.num_edges(), picks.num_src(), picks.num_dst());
   }
-  ADJ_CHECK(!picks || !groups.rows, "grouped_linear: groups with both picks and rows, expected one of them");
   const int64_t rows = picks ? picks.num_dst() : x.size(0);
   detail::check_segments("grouped_linear", groups.offsets, rows, x.device());
   const int64_t count = std::max<int64_t>(1, groups.offsets.numel() - 1);
@@ -59,7 +58,7 @@ Var grouped_linear(const Var& x, const Var& w, const RowGroups& groups, const Va
         Tensor by_row = Tensor::empty({dy.size(0), x.get().size(1)}, dy.dtype(), dy.device());
         kernels::grouped_gemm({.x = dy,
                                .index = groups.rows,
-                               .place = groups.rows,
+                               .place = chosen ? kernels::kAbsent : groups.rows,
                                .offsets = rows_of,
                                .b = w.get(),
                                .trans_b = kernels::Transpose::yes,

@@ -10,10 +10,11 @@ namespace adj {
 /// Rows by group: of x in order, or `picks` or `rows`.
 struct RowGroups {
   Tensor offsets;  ///< int64 [G + 1]: group g has the rows from offsets[g] to offsets[g + 1]
-  /// From the rows of x to those of the result, one edge for each of the latter, in order: the row of x that
+  /// From the rows of x to those of the groups, one edge for each of the latter, in order: the row of x that
   /// it takes.
   Relation picks = {};
-  /// int32 [N], each row once: both of x and of the result (TypedRows).
+  /// int32 [M], each row once: the row of the result for each of the groups, and of x unless rows are picked
+  /// (TypedRows).
   Tensor rows = {};
 };
 

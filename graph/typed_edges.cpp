@@ -101,6 +101,17 @@ TypedPairs make_pairs(const Relation& relation, const Tensor& types, int64_t num
   return result;
 }
 
+/// Pairs of both ends; edge k of the sources' is edge place[k] of the targets'.
+struct Ends {
+  TypedPairs sources, targets;
+  Tensor place;
+
+  Ends(const Relation& relation, const Tensor& types, int64_t num_types)
+      : sources(typed_pairs(relation, types, num_types, EdgeEnd::source)),
+        targets(typed_pairs(relation, types, num_types, EdgeEnd::target)),
+        place(gather_edges(kernels::inverse_of(targets.order, relation.num_edges()), sources.order)) {}
+};
+
 }  // namespace
 
 TypedPairs typed_pairs(const Relation& relation, const Tensor& types, int64_t num_types, EdgeEnd end) {
@@ -112,12 +123,33 @@ TypedPairs typed_pairs(const Relation& relation, const Tensor& types, int64_t nu
 Tensor typed_mean_weights(const Relation& relation, const Tensor& types, int64_t num_types, DType dtype) {
   check_types(relation, types);
   return derived<Tensor>(relation, types, num_types, dtype == DType::f64 ? 1 : 0, [&] {
-    const TypedPairs sources = typed_pairs(relation, types, num_types, EdgeEnd::source),
-                     targets = typed_pairs(relation, types, num_types, EdgeEnd::target);
+    const Ends ends(relation, types, num_types);
     Tensor mean = Tensor::empty({relation.num_edges()}, dtype, relation.device());
-    kernels::edge_mean({.a = {targets.edges.csr(), {}, {}}, .y = mean});
-    const Tensor place = kernels::inverse_of(targets.order, relation.num_edges());
-    return gather_edges(mean, gather_edges(place, sources.order));
+    kernels::edge_mean({.a = {ends.targets.edges.csr(), {}, {}}, .y = mean});
+    return gather_edges(mean, ends.place);
+  });
+}
+
+Relation typed_pair_edges(const Relation& relation, const Tensor& types, int64_t num_types) {
+  check_types(relation, types);
+  return derived<Relation>(relation, types, num_types, 0, [&] {
+    const Ends ends(relation, types, num_types);
+    const Relation &sources = ends.sources.edges, &targets = ends.targets.edges;
+    return Relation::from_coo(sources.num_src(), targets.num_dst(), sources.edge_index().src,
+                              gather_edges(targets.edge_index().dst, ends.place));
+  });
+}
+
+Relation typed_pair_picks(const Relation& relation, const Tensor& types, int64_t num_types) {
+  check_types(relation, types);
+  return derived<Relation>(relation, types, num_types, 1, [&] {
+    const TypedPairs pairs = typed_pairs(relation, types, num_types, EdgeEnd::source);
+    const int64_t count = pairs.picks.num_dst();
+    Tensor type = Tensor::empty({count}, DType::i32, relation.device());
+    const Tensor first = detail::iota(count + 1, relation.device());
+    kernels::expand_rows({.a = {num_types, count, pairs.offsets, first.rows(0, count)}, .row = type});
+    return Relation::from_csr(
+        {count, num_types, first.to(DType::i64), gather_edges(type, pairs.picks.transposed().indices)});
   });
 }
 

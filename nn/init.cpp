@@ -19,10 +19,6 @@ Tensor initial(const Shape& shape, DType dtype, Draw&& draw) {
   return Tensor::empty(shape, dtype);
 }
 
-Tensor uniform(const Shape& shape, double bound, Generator& generator, DType dtype) {
-  return initial(shape, dtype, [&] { return random_uniform(shape, -bound, bound, generator, dtype); });
-}
-
 Tensor normal(const Shape& shape, double variance, Generator& generator, DType dtype) {
   return initial(shape, dtype,
                  [&] { return random_normal(shape, 0.0, std::sqrt(variance), generator, dtype); });
@@ -36,6 +32,9 @@ NoInit::NoInit(int64_t most) {
 }
 NoInit::~NoInit() { left.reset(); }
 
+Tensor uniform(const Shape& shape, double bound, Generator& generator, DType dtype) {
+  return initial(shape, dtype, [&] { return random_uniform(shape, -bound, bound, generator, dtype); });
+}
 Tensor glorot_uniform(int64_t in, int64_t out, Generator& generator, DType dtype) {
   return glorot_uniform({in, out}, generator, dtype);
 }

@@ -28,6 +28,9 @@ class NoInit {
 // Initial weights [in, out] from the default generator, in float32, float64 or bfloat16 (the same numbers,
 // rounded).
 
+/// Uniform in ±bound.
+Tensor uniform(const Shape& shape, double bound, Generator& generator = default_generator(),
+               DType dtype = DType::f32);
 /// Uniform in ±sqrt(6 / (in + out)) (Glorot & Bengio 2010), as in GCN.
 Tensor glorot_uniform(int64_t in, int64_t out, Generator& generator = default_generator(),
                       DType dtype = DType::f32);

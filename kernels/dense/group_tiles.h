@@ -17,10 +17,13 @@ struct GroupTiles {
   int64_t groups;
   int shift;
 
+  /// Rows of a whole tile.
   constexpr int64_t size() const { return int64_t{1} << shift; }
   /// Number of tiles, `rows` in all groups together.
   constexpr int64_t count(int64_t rows) const { return (rows >> shift) + groups; }
+  /// Number of a group's first tile.
   constexpr int64_t first(int64_t group) const { return (offsets[group] >> shift) + group; }
+  /// Rows of this tile.
   constexpr GroupTile tile(int64_t number) const {
     int64_t low = 0, high = groups;  // the last group whose first tile is not beyond `number`
     while (high - low > 1) {

@@ -40,8 +40,8 @@ struct GroupedGemmArgs {
   const Tensor& bias = kAbsent;
   Tensor& c;
 
-  int64_t groups() const { return offsets.numel() - 1; }
-  int64_t blocks() const { return b.size(0) / groups(); }
+  int64_t groups() const { return offsets.numel() - 1; }                       ///< G
+  int64_t blocks() const { return b.size(0) / groups(); }                      ///< B
   int64_t inner() const { return b.size(trans_b == Transpose::yes ? 2 : 1); }  ///< K
   int64_t outer() const { return b.size(trans_b == Transpose::yes ? 1 : 2); }  ///< F
   void check(std::string_view op) const {
@@ -64,12 +64,12 @@ struct GroupedWeightGradientArgs {
   const Tensor& x;
   const Tensor& index = kAbsent;
   const Tensor& place = kAbsent;
-  const Tensor& offsets;
+  const Tensor& offsets;  ///< int64 [G + 1], as for the product
   const Tensor& dz;
   Tensor& dw;
 
-  int64_t groups() const { return offsets.numel() - 1; }
-  int64_t blocks() const { return dw.size(0) / groups(); }
+  int64_t groups() const { return offsets.numel() - 1; }    ///< G
+  int64_t blocks() const { return dw.size(0) / groups(); }  ///< B
   void check(std::string_view op) const {
     check_matrix(op, {{"x", x}, {"dz", dz}});
     const int64_t count = detail::check_groups(op, offsets, index, dz.size(0), dw);

@@ -19,23 +19,34 @@ const Tensor& detail::edge_types(const char* layer, const Structure& structure, 
   return found->second;
 }
 
+Shape detail::relation_maps(const char* layer, int64_t relations, int64_t in, int64_t out, int64_t bases,
+                            int64_t blocks) {
+  ADJ_CHECK(in > 0 && out > 0 && relations > 0 && bases >= 0 && blocks >= 0,
+            "{}: expected positive widths and relations, got {} -> {}, {} relations, {} bases, {} blocks",
+            layer, in, out, relations, bases, blocks);
+  ADJ_CHECK(bases == 0 || blocks == 0, "{}: {} bases and {} blocks, expected one of them", layer, bases,
+            blocks);
+  if (blocks == 0) return {bases > 0 ? bases : relations, in, out};
+  ADJ_CHECK(in % blocks == 0 && out % blocks == 0, "{}: {} -> {} features are not divisible by {} blocks",
+            layer, in, out, blocks);
+  return {relations, blocks, in / blocks, out / blocks};
+}
+
+Var detail::relation_matrices(const Var& weight, const Var& comp) {
+  const int64_t in = weight.size(-2), out = weight.size(-1);
+  if (!comp) return reshape(weight, {-1, in, out});
+  return reshape(matmul(comp, reshape(weight, {weight.size(0), in * out})), {comp.size(0), in, out});
+}
+
 RGCNConv::RGCNConv(Widths in, int64_t out, int64_t relations, const RGCNConvOptions& options)
     : in_(in), out_(out), relations_(relations), options_(options) {
-  const int64_t bases = options.bases, blocks = options.blocks;
-  ADJ_CHECK(
-      in.positive() && out > 0 && relations > 0 && bases >= 0 && blocks >= 0,
-      "RGCNConv: expected positive widths and relations, got {} -> {}, {} relations, {} bases, {} blocks",
-      in.src, out, relations, bases, blocks);
-  ADJ_CHECK(bases == 0 || blocks == 0, "RGCNConv: {} bases and {} blocks, expected one of them", bases,
-            blocks);
-  ADJ_CHECK(blocks == 0 || (in.src % blocks == 0 && out % blocks == 0),
-            "RGCNConv: {} -> {} features are not divisible by {} blocks", in.src, out, blocks);
+  ADJ_CHECK(in.dst > 0, "RGCNConv: expected positive widths, got {} of targets", in.dst);
   ADJ_CHECK(options.aggr == Reduce::mean || options.aggr == Reduce::sum, "RGCNConv: {}, expected mean or sum",
-            name_of(options.aggr));
+            adj::name_of(options.aggr));
   add_parameter("weight", weight,
-                glorot_uniform(blocks > 0 ? Shape{relations, blocks, in.src / blocks, out / blocks}
-                                          : Shape{bases > 0 ? bases : relations, in.src, out}));
-  if (bases > 0) add_parameter("comp", comp, glorot_uniform(relations, bases));
+                glorot_uniform(detail::relation_maps("RGCNConv", relations, in.src, out, options.bases,
+                                                     options.blocks)));
+  if (options.bases > 0) add_parameter("comp", comp, glorot_uniform(relations, options.bases));
   if (options.root_weight) add_parameter("root", root, glorot_uniform(in.dst, out));
   if (options.bias) add_parameter("bias", bias, constant({out}, 0.0));
 }
@@ -50,9 +61,7 @@ bool RGCNConv::sums_first(int64_t sources, int64_t targets, int64_t edges, int64
 }
 
 Var RGCNConv::neighbors(const Relation& relation, const Tensor& types, const Var& x) const {
-  const Var matrices =
-      comp ? reshape(matmul(comp, reshape(weight, {weight.size(0), -1})), {relations_, in_.src, out_})
-           : reshape(weight, {-1, weight.size(-2), weight.size(-1)});
+  const Var matrices = detail::relation_matrices(weight, comp);
   const TypedPairs sources = typed_pairs(relation, types, relations_, EdgeEnd::source),
                    targets = typed_pairs(relation, types, relations_, EdgeEnd::target);
   if (sums_first(sources.picks.num_dst(), targets.picks.num_dst(), relation.num_edges(),

@@ -12,6 +12,7 @@
 #include <adjoint/nn/conv/graph_conv.h>
 #include <adjoint/nn/conv/hgt_conv.h>
 #include <adjoint/nn/conv/pna_conv.h>
+#include <adjoint/nn/conv/rgat_conv.h>
 #include <adjoint/nn/conv/rgcn_conv.h>
 #include <adjoint/nn/conv/sage_conv.h>
 #include <adjoint/nn/conv/sg_conv.h>

@@ -34,7 +34,8 @@ Graph skewed_graph(int64_t nodes, Device device, bool weighted) {
   for (size_t e = 0; e < src.size(); e += 11) dst[e] = src[e];
   for (size_t e = 1; e < src.size(); e += 9) src[e] = src[e - 1], dst[e] = dst[e - 1];
   const Tensor weight = draw.uniform({5 * nodes}, 0.3, 2.0).to(DType::f32);
-  return Graph::from_coo(nodes, Tensor::from(src), Tensor::from(dst), weighted ? weight : Tensor())
+  const EdgeAttributes types{{"type", draw.ints(5 * nodes, 0, 3)}};
+  return Graph::from_coo(nodes, Tensor::from(src), Tensor::from(dst), weighted ? weight : Tensor(), types)
       .to(device);
 }
 
@@ -133,6 +134,7 @@ TEST_CASE("layers over ranks give the output and the gradients of one rank") {
       check_layer([=] { return Model<SAGEConv>(4, 3, SAGEConvOptions{.aggr = aggr}); }, 4);
       check_layer([=] { return Model<SAGEConv>(6, 3, SAGEConvOptions{.aggr = aggr, .project = true}); }, 6);
     }
+    for (const int64_t out : {2, 9}) check_layer([=] { return Model<RGCNConv>(4, out, 3); }, 4);
     check_layer(
         [] {
           return Model<PNAConv>(4, 4, std::vector<int64_t>{1, 2, 3}, PNAConvOptions{.towers = 2});

@@ -92,6 +92,7 @@ TEST_CASE("a layer gives the same results over a block, its relation and a graph
     check(Model<GCN2Conv>(4, 0.2), x, Var(draw.normal({kSources, 4})));
     for (int64_t in : {4, 16})
       check(Model<RGCNConv>(in, 4, 3), draw.normal({kSources, in}), draw.ints(kEdges, 0, 3));
+    check(Model<RGATConv>(4, 2, 3, RGATConvOptions{.heads = 2}), x, draw.ints(kEdges, 0, 3));
     check(Model<SGConv>(6, 4), wide, weight);
     // Several hops.
     const auto check_hops = [&](auto&& layer, const Tensor& features, const auto&... extra) {

@@ -49,6 +49,30 @@ def rgcn(new):
          edge_index, x_src=draw(12, 5), x_dst=draw(9, 3))
 
 
+class Rgat(torch.nn.Module):
+    """PyG's RGATConv without the parameters that it does not use."""
+    def __init__(self, *widths, **options):
+        super().__init__()
+        layer = pyg.RGATConv(*widths, **options).double()
+        self.layer = [layer]  # not a child
+        for name, value in layer.named_parameters():
+            if name not in ('w', 'l1', 'b1', 'l2', 'b2'):
+                self.register_parameter(name, torch.nn.Parameter(value.detach().clone()))
+
+    def forward(self, x, edge_index, types):
+        return torch.func.functional_call(self.layer[0], dict(self.named_parameters()), (x, edge_index, types))
+
+
+def rgat(new):
+    by_relation = dict(attention_mechanism='within-relation')
+    product = dict(attention_mode='multiplicative-self-attention')
+    for name, options in (('across', {}), ('within', by_relation), ('product', product), ('product_within', by_relation | product),
+                          ('heads', dict(heads=2)), ('mean', dict(heads=3, concat=False, **by_relation)),
+                          ('bases', dict(heads=2, num_bases=2, negative_slope=0.05)),
+                          ('blocks', dict(heads=2, num_blocks=2, bias=False, **product))):
+        relational(new, f'rgat/{name}', Rgat(6, 4, 5, **options), 6, 5)
+
+
 SIZES = {'a': 6, 'b': 9, 'c': 5}  # types of nodes, numbered one after the other
 KINDS = [('a', 'x', 'b'), ('b', 'y', 'a'), ('c', 'x', 'a'), ('a', 'z', 'a'), ('b', 'w', 'c'), ('a', 'none', 'b')]
 
@@ -130,6 +154,54 @@ def hgt(new):
              x=draw(sum(SIZES.values()), fan_in))
 
 
+WIDTHS = {'a': 4, 'b': 3, 'c': 5}
+
+
+def by_type(group, layer, forward, graph):
+    """A case whose inputs are the features of each type; results are those of all types, one after the other."""
+    for k, kind in enumerate(KINDS):
+        store(group, **{f'edges{k}': graph.by_kind[kind]})
+    case(group, layer, lambda layer, **x: torch.cat([y.flatten() for _, y in sorted(forward(layer, x).items())]), None,
+         **{name: draw(size, WIDTHS[name]) for name, size in SIZES.items()})
+
+
+class Han(torch.nn.Module):
+    """PyG's HANConv with parameters named as Adjoint's."""
+    def __init__(self, out, heads):
+        super().__init__()
+        self.k_lin = torch.nn.Linear(out, out)
+        self.register_parameter('q', torch.nn.Parameter(torch.empty(1, out)))
+        for name, width in WIDTHS.items():
+            self.add_module(f'proj_{name}', torch.nn.Linear(width, out))
+        for kind in KINDS:
+            for end in ('src', 'dst'):
+                self.register_parameter(f'lin_{end}_' + '~'.join(kind), torch.nn.Parameter(torch.empty(heads, out // heads)))
+        self.layer = [pyg.HANConv(WIDTHS, out, (list(SIZES), KINDS), heads).double()]  # not a child
+
+    def forward(self, x, edges):
+        state = {}
+        for name, value in self.named_parameters():
+            for end in ('src', 'dst'):
+                if name.startswith(f'lin_{end}_'):
+                    name, value = f'lin_{end}.' + name[8:].replace('~', '__'), value[None]
+            state[name.replace('proj_', 'proj.')] = value
+        assert {name for name, _ in self.layer[0].named_parameters()} == set(state)
+        return torch.func.functional_call(self.layer[0], state, (x, edges))
+
+
+def typed(new):
+    graph = Types()
+    by_type(new('han/heads'), Han(6, 2), lambda layer, x: layer(x, graph.by_kind), graph)
+    by_type(new('han/one_head'), Han(5, 1), lambda layer, x: layer(x, graph.by_kind), graph)
+    for aggr in ('sum', 'mean', 'max', 'cat'):
+        layers = {}
+        for k, (source, name, target) in enumerate(KINDS):
+            widths = (WIDTHS[source], WIDTHS[target])
+            layers[source, name, target] = (pyg.SAGEConv(widths, 6) if k % 3 == 0 else pyg.GraphConv(widths, 6)
+                                            if k % 3 == 1 else pyg.GATConv(widths, 3, heads=2, add_self_loops=False))
+        by_type(new(f'hetero/{aggr}'), pyg.HeteroConv(layers, aggr), lambda layer, x: layer(x, graph.by_kind), graph)
+
+
 def main():
     folder = os.path.dirname(os.path.abspath(__file__))
     out = sys.argv[1] if len(sys.argv) > 1 else os.path.join(folder, 'pyg_relational.h5')
@@ -138,7 +210,9 @@ def main():
         file.attrs['torch_geometric'] = str(torch_geometric.__version__)
         new = file.create_group
         rgcn(new)
+        rgat(new)
         hgt(new)
+        typed(new)
     print(f'{out}: {os.path.getsize(out)} bytes')
 
 
