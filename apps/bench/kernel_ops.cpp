@@ -149,6 +149,25 @@ Job gemm(const Subject& s, int64_t m, int64_t k, int64_t n, bool turned_a, bool 
           }};
 }
 
+/// Rows of 20 groups, of which the first has half of them, times the group's matrix; or the matrices'
+/// gradients.
+Job grouped_gemm(const Subject& s, bool gradients) {
+  const int64_t rows = s.graph().num_nodes();
+  auto call = std::make_shared<ops::Call>(ops::Call{.size = {rows, s.width, s.out, 20, 1},
+                                                    .dtype = s.dtype,
+                                                    .device = s.device(),
+                                                    .random = default_generator(),
+                                                    .backward = gradients});
+  const ops::Op op = ops::grouped_gemm(false, false, false);
+  op.run(*call);
+  if (gradients) op.backward(*call);
+  double bytes = 0.0;
+  for (const char* name : {"x", "b", gradients ? "dz" : "c"}) bytes += bytes_of({(*call)[name]});
+  return {fmt::format("{} x {} x {}, 20 groups", rows, s.width, s.out), bytes,
+          2.0 * static_cast<double>(rows) * static_cast<double>(s.width) * static_cast<double>(s.out),
+          [call, half = gradients ? op.backward : op.run] { half(*call); }};
+}
+
 kernels::Epilogue relu_and_dropout(const Subject& s) {
   return {Activation::relu, s.dropout > 0.0, dropout_rule(static_cast<float>(s.dropout)), {1, 1, nullptr}};
 }
@@ -265,6 +284,10 @@ std::vector<Op> kernel_ops() {
        [=](const Subject& s) { return gemm(s, s.width, nodes(s), s.out, true, false); }},
       {"gemm_input", "gradient of the input, N x out x width",
        [=](const Subject& s) { return gemm(s, nodes(s), s.out, s.width, false, true); }},
+      {"grouped_gemm", "N x width x out, a matrix per group of rows",
+       [](const Subject& s) { return grouped_gemm(s, false); }},
+      {"grouped_gemm_weight", "gradient of the matrices",
+       [](const Subject& s) { return grouped_gemm(s, true); }},
       {"relu", "N x width",
        [](const Subject& s) { return table_job(s, {ops::activate(Activation::relu)}, 2); }},
       {"dropout", "N x width",

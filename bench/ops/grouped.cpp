@@ -20,9 +20,9 @@ std::vector<int64_t> offsets_of(int64_t rows, int64_t groups) {
   return offsets;
 }
 
-/// Sizes: rows, K, F, groups, blocks. `picked`: of half as many rows, in any order. `placed`: the last row
-/// first.
-Op grouped_gemm(bool picked, bool turned, bool biased, bool placed = false) {
+}  // namespace
+
+Op grouped_gemm(bool picked, bool turned, bool biased, bool placed) {
   const auto index = [=](Call& c) {
     return picked ? c.in("index", [&] { return c.ints(c.size[0], 0, c.size[0] / 2 + 1); }) : Tensor();
   };
@@ -105,8 +105,6 @@ Op grouped_gemm(bool picked, bool turned, bool biased, bool placed = false) {
     };
   return op;
 }
-
-}  // namespace
 
 Ops grouped_products() {
   return {grouped_gemm(false, false, true), grouped_gemm(true, false, false),

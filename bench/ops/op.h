@@ -197,6 +197,9 @@ Op batch_norm(const kernels::Epilogue& epilogue);
 Op spmm(bool weighted);
 Op sddmm();
 Op edge_softmax();
+/// Sizes: rows, K, F, groups, blocks. `picked`: of half as many rows, in any order. `placed`: the last row
+/// first.
+Op grouped_gemm(bool picked, bool turned, bool biased, bool placed = false);
 Op spmm_coo(bool weighted, kernels::ScatterSums sums = kernels::ScatterSums::fixed_point);
 
 }  // namespace adj::ops
