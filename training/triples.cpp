@@ -15,6 +15,7 @@
 #include <adjoint/training/triples.h>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace adj::training {
 
@@ -30,6 +31,7 @@ TripleOptions applied(const TripleOptions& o) {
 
 Triples loaded(const TripleOptions& o) {
   Triples data = triples_of(load_typed_dataset(o.data), o.data);
+  if (data.name.empty()) data.name = std::filesystem::path(o.data).stem().string();
   if (data.passed_over > 0)
     log_warning("{}: {} edges are in no part of the split and passed over", printable(o.data),
                 data.passed_over);

@@ -1,4 +1,5 @@
 #include <adjoint/kernels/cpu/loops.h>
+#include <adjoint/kernels/cpu/vector_math.h>
 #include <adjoint/kernels/triple/losses.h>
 #include <adjoint/kernels/triple/rules.h>
 
@@ -7,6 +8,16 @@
 namespace adj::kernels::cpu {
 
 namespace {
+
+// As in rules.h, by functions that vectorize.
+template <class T>
+T soft_plus(T x) {
+  return (x > 0 ? x : T{0}) + fast_log1p(fast_exp(-std::abs(x)));
+}
+template <class T>
+T logistic(T x) {
+  return T{1} / (T{1} + any_exp(-x));
+}
 
 constexpr int64_t kRows = 4;  // per task: rows have hundreds of exponentials
 
@@ -21,7 +32,7 @@ T largest_of(const T* x, int64_t n, T start) {
 template <class T>
 std::pair<T, T> soft_sum(const T* x, int64_t n, T factor) {
   const T most = largest_of(x, n, -std::numeric_limits<T>::infinity());
-  return {most, sum_of<T>(n, [=](int64_t k) { return std::exp(factor * (x[k] - most)); })};
+  return {most, sum_of<T>(n, [=](int64_t k) { return fast_exp(factor * (x[k] - most)); })};
 }
 
 /// f(place) for the true entities of query i within the chunk.
@@ -60,11 +71,11 @@ void drawn_loss(const DrawnLossArgs& args) {
       if (kind == TripleLoss::softmax) {
         const auto [most, sum] = soft_sum(n, count, T{1});
         const T top = std::max(most, y[i]);
-        return std::log((count > 0 ? sum * std::exp(most - top) : T{0}) + std::exp(y[i] - top)) + top - y[i];
+        return std::log((count > 0 ? sum * fast_exp(most - top) : T{0}) + fast_exp(y[i] - top)) + top - y[i];
       }
       const auto [most, total] = soft_sum(n, count, temperature);
-      return softplus(-(margin + y[i])) + sum_of<T>(count, [=, most = most, total = total](int64_t k) {
-               return std::exp(temperature * (n[k] - most)) / total * softplus(margin + n[k]);
+      return soft_plus(-(margin + y[i])) + sum_of<T>(count, [=, most = most, total = total](int64_t k) {
+               return fast_exp(temperature * (n[k] - most)) / total * soft_plus(margin + n[k]);
              });
     });
   });
@@ -85,16 +96,16 @@ void drawn_loss_backward(const DrawnLossBackwardArgs& args) {
       T most = low, total = part;
       if (soft) {
         most = std::max(low, y[i]);
-        total = (count > 0 ? part * std::exp(low - most) : T{0}) + std::exp(y[i] - most);
-        dy[i] = share * (std::exp(y[i] - most) / total - 1);
+        total = (count > 0 ? part * fast_exp(low - most) : T{0}) + fast_exp(y[i] - most);
+        dy[i] = share * (fast_exp(y[i] - most) / total - 1);
       } else {
-        dy[i] = -share * sigmoid(-(margin + y[i]));
+        dy[i] = -share * logistic(-(margin + y[i]));
       }
       const T factor = soft ? T{1} : temperature;
 #pragma omp simd
       for (int64_t k = 0; k < count; ++k) {
-        const T weight = std::exp(factor * (n[k] - most)) / total;
-        dn[k] = share * weight * (soft ? T{1} : sigmoid(margin + n[k]));
+        const T weight = fast_exp(factor * (n[k] - most)) / total;
+        dn[k] = share * weight * (soft ? T{1} : logistic(margin + n[k]));
       }
     });
   });
@@ -112,11 +123,11 @@ void entity_loss(const EntityLossArgs& args) {
       if (begin == 0) s[0] = soft ? -std::numeric_limits<T>::infinity() : T{0}, s[1] = s[2] = 0;
       if (soft) {
         const T most = largest_of(row, count, s[0]);
-        const T before = s[1] > 0 ? s[1] * std::exp(s[0] - most) : T{0};
-        s[1] = before + sum_of<T>(count, [=](int64_t k) { return std::exp(row[k] - most); });
+        const T before = s[1] > 0 ? s[1] * fast_exp(s[0] - most) : T{0};
+        s[1] = before + sum_of<T>(count, [=](int64_t k) { return fast_exp(row[k] - most); });
         s[0] = most;
       } else {
-        s[1] += sum_of<T>(count, [=](int64_t k) { return softplus(row[k]); });
+        s[1] += sum_of<T>(count, [=](int64_t k) { return soft_plus(row[k]); });
       }
       for_targets(target, i, begin, count, [=](int64_t place) { s[2] += row[place]; });
     });
@@ -147,10 +158,10 @@ void entity_loss_backward(const EntityLossBackwardArgs& args) {
       if (soft) {
         const T most = state[3 * i], factor = share / state[3 * i + 1];
 #pragma omp simd
-        for (int64_t k = 0; k < count; ++k) row[k] = factor * std::exp(row[k] - most);
+        for (int64_t k = 0; k < count; ++k) row[k] = factor * fast_exp(row[k] - most);
       } else {
 #pragma omp simd
-        for (int64_t k = 0; k < count; ++k) row[k] = share * sigmoid(row[k]);
+        for (int64_t k = 0; k < count; ++k) row[k] = share * logistic(row[k]);
       }
       const T each = soft ? share / static_cast<T>(number_of_targets(target, i)) : share;
       for_targets(target, i, begin, count, [=](int64_t place) { row[place] -= each; });
