@@ -104,8 +104,8 @@ void split_triples(Triples& triples, double val, double test, uint64_t seed) {
     std::sort(chosen.begin(), chosen.end());
     std::vector<Row> rows;
     for (int32_t k : chosen) {
-      const auto at = 3 * static_cast<size_t>(k);
-      rows.push_back({numbers[at], numbers[at + 1], numbers[at + 2]});
+      const auto place = 3 * static_cast<size_t>(k);
+      rows.push_back({numbers[place], numbers[place + 1], numbers[place + 2]});
     }
     *parts[p] = tensor_of_rows(rows);
   }
@@ -125,12 +125,12 @@ int32_t NameNumbers::number(const std::string& name, const std::string& where) c
 }
 
 KnownEntities known_entities(const Tensor& triples, const std::vector<Tensor>& known, bool heads) {
-  const size_t given = heads ? 2 : 0, asked = 2 - given;
+  const size_t end = heads ? 2 : 0, asked = 2 - end;
   std::vector<Row> all;  // entity, relation, answer
   for (const Tensor& part : known) {
     const std::vector<int32_t> numbers = part.to_vector<int32_t>();
     for (size_t k = 0; k < numbers.size(); k += 3)
-      all.push_back({numbers[k + given], numbers[k + 1], numbers[k + asked]});
+      all.push_back({numbers[k + end], numbers[k + 1], numbers[k + asked]});
   }
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
@@ -149,7 +149,7 @@ KnownEntities known_entities(const Tensor& triples, const std::vector<Tensor>& k
   offsets.push_back(offsets.back());  // of a query that is not known
   const std::vector<int32_t> numbers = triples.to_vector<int32_t>();
   for (size_t k = 0; k < numbers.size(); k += 3) {
-    const std::pair query(numbers[k + given], numbers[k + 1]);
+    const std::pair query(numbers[k + end], numbers[k + 1]);
     const auto found = std::lower_bound(queries.begin(), queries.end(), query);
     rows.push_back(static_cast<int32_t>(found != queries.end() && *found == query ? found - queries.begin()
                                                                                   : std::ssize(queries)));

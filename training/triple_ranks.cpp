@@ -27,22 +27,22 @@ TripleRanking::TripleRanking(const Tensor& triples, const std::vector<Tensor>& k
 
 TripleRanking::Side TripleRanking::side(const Tensor& triples, const std::vector<Tensor>& known, bool heads,
                                         Device device) const {
-  Side made{Tensor::from(column_of(triples, heads ? 2 : 0), device),
-            Tensor::from(column_of(triples, heads ? 0 : 2), device),
-            known_entities(triples, known, heads),
-            {}};
-  const std::vector<int64_t> offsets = made.known.offsets.to_vector<int64_t>();
-  const std::vector<int32_t> ids = made.known.ids.to_vector<int32_t>(),
-                             rows = made.known.rows.to_vector<int32_t>(),
-                             asked = made.asked.to_vector<int32_t>();
+  Side found{Tensor::from(column_of(triples, heads ? 2 : 0), device),
+             Tensor::from(column_of(triples, heads ? 0 : 2), device),
+             known_entities(triples, known, heads),
+             {}};
+  const std::vector<int64_t> offsets = found.known.offsets.to_vector<int64_t>();
+  const std::vector<int32_t> ids = found.known.ids.to_vector<int32_t>(),
+                             rows = found.known.rows.to_vector<int32_t>(),
+                             asked = found.asked.to_vector<int32_t>();
   for (size_t i = 0; i < rows.size(); ++i) {
     const int64_t first = offsets[static_cast<size_t>(rows[i])],
                   last = offsets[static_cast<size_t>(rows[i]) + 1];
     const bool itself = std::binary_search(ids.begin() + first, ids.begin() + last, asked[i]);
-    made.others.push_back(last - first - (itself ? 1 : 0));
+    found.others.push_back(last - first - (itself ? 1 : 0));
   }
-  made.known = {made.known.offsets.to(device), made.known.ids.to(device), made.known.rows.to(device)};
-  return made;
+  found.known = {found.known.offsets.to(device), found.known.ids.to(device), found.known.rows.to(device)};
+  return found;
 }
 
 TripleRanks TripleRanking::rank(const models::TripleEmbedding& model) const {
@@ -58,7 +58,7 @@ TripleRanks TripleRanking::rank(const models::TripleEmbedding& model) const {
     Tensor better = Tensor::empty({triples}, DType::i32, device), ties = Tensor::empty_like(better);
     for (int64_t begin = 0; begin < triples; begin += step) {
       const int64_t end = std::min(triples, begin + step);
-      const Tensor y = model.scores(side.given.rows(begin, end), relation_.rows(begin, end), heads);
+      const Tensor y = model.scores(side.query.rows(begin, end), relation_.rows(begin, end), heads);
       const Tensor rows = side.known.rows.rows(begin, end);
       Tensor some_better = better.rows(begin, end), some_ties = ties.rows(begin, end);
       kernels::entity_ranks({.y = y,

@@ -31,7 +31,7 @@ class TripleRanking {
 
  private:
   struct Side {
-    Tensor given, asked;          ///< int32 [M]: entities of the query, and the true ones
+    Tensor query, asked;          ///< int32 [M]: entities of the query, and the true ones
     KnownEntities known;          ///< of the queries
     std::vector<int64_t> others;  ///< true entities besides the asked one, by query
   };

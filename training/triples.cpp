@@ -125,8 +125,9 @@ TripleRun::TripleRun(const TripleOptions& options)
       const std::vector<int32_t> rows = known.rows.to_vector<int32_t>();
       std::vector<int32_t> first(3 * static_cast<size_t>(known.offsets.numel() - 2), -1);
       for (size_t k = 0; k < rows.size(); ++k)
-        if (const size_t at = 3 * static_cast<size_t>(rows[k]); first[at] < 0)
-          std::copy_n(all.begin() + static_cast<int64_t>(3 * k), 3, first.begin() + static_cast<int64_t>(at));
+        if (const size_t place = 3 * static_cast<size_t>(rows[k]); first[place] < 0)
+          std::copy_n(all.begin() + static_cast<int64_t>(3 * k), 3,
+                      first.begin() + static_cast<int64_t>(place));
       triples = Tensor::from(first, Shape{std::ssize(first) / 3, 3});
       targets_ = {known.offsets.to(device_), known.ids.to(device_), {}};
     } else {
@@ -281,9 +282,9 @@ Var TripleRun::loss_of_drawn(const TripleBatch& batch) {
   relations.collect_grad_in(relation_gradient_);
   const Var x = dropout(entities, static_cast<float>(o_.dropout)),
             queries = triple_queries(o_.model, x, relations, count),
-            own = paired_scores(model_.score(), queries, entities, count),
+            truth = paired_scores(model_.score(), queries, entities, count),
             others = entity_scores(model_.score(), queries, drawn),
-            loss = drawn_loss({*o_.loss, o_.margin, o_.temperature}, own, others);
+            loss = drawn_loss({*o_.loss, o_.margin, o_.temperature}, truth, others);
   return *o_.penalty == TriplePenalty::none ? loss : loss + penalty(entities, relations, queries);
 }
 

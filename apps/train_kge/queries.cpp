@@ -89,13 +89,13 @@ void TripleQueries::write(const models::TripleEmbedding& model) const {
       const float left = scores[static_cast<size_t>(a)], right = scores[static_cast<size_t>(b)];
       return left != right ? left > right : a < b;
     });
-    const std::string own = quoted(data_.entities[static_cast<size_t>(query.known)]),
+    const std::string known_name = quoted(data_.entities[static_cast<size_t>(query.known)]),
                       relation = quoted(data_.relations[static_cast<size_t>(query.relation)]);
     for (int64_t k = 0; k < count; ++k) {
       const auto entity = static_cast<size_t>(order[static_cast<size_t>(k)]);
       const std::string other = quoted(data_.entities[entity]);
-      table += fmt::format("{},{},{},{},{}\n", query.heads ? other : own, relation, query.heads ? own : other,
-                           k + 1, scores[entity]);
+      table += fmt::format("{},{},{},{},{}\n", query.heads ? other : known_name, relation,
+                           query.heads ? known_name : other, k + 1, scores[entity]);
     }
   }
   replace_file(out_, table);

@@ -59,8 +59,8 @@ def test_ranks_and_predictions():
         for fact in PARTS["test"]:
             for side in (0, 2):
                 scores = candidates(fact, side)
-                own = scores[fact[side]]
-                ranks.append(1 + sum(value > own + 1e-6 for name, value in scores.items() if name != fact[side]))
+                truth = scores[fact[side]]
+                ranks.append(1 + sum(value > truth + 1e-6 for name, value in scores.items() if name != fact[side]))
         ranks = np.array(ranks)
         assert abs((1 / ranks).mean() - found["test_mrr"]) < 1e-3, (model, (1 / ranks).mean(), found)
         assert abs((ranks <= 10).mean() - found["test_hits_10"]) < 0.02 and found["test_hits_1"] <= found["test_hits_3"] <= found["test_hits_10"]

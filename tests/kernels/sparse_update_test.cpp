@@ -14,12 +14,12 @@ struct Table {
   UpdateSlot slot;
   Tensor rate, step;
 
-  Table(int64_t rows, int64_t width, DType dtype, Device on) : device(on) {
-    slot.parameter = random_tensor({rows, width}, dtype, on);
-    slot.first = Tensor::zeros({rows, width}, dtype, on);
-    slot.second = Tensor::zeros({rows, width}, dtype, on);
-    rate = Tensor::full({1}, 0.1, DType::f64, on);
-    step = Tensor::zeros({1}, DType::i64, on);
+  Table(int64_t rows, int64_t width, DType dtype, Device where) : device(where) {
+    slot.parameter = random_tensor({rows, width}, dtype, where);
+    slot.first = Tensor::zeros({rows, width}, dtype, where);
+    slot.second = Tensor::zeros({rows, width}, dtype, where);
+    rate = Tensor::full({1}, 0.1, DType::f64, where);
+    step = Tensor::zeros({1}, DType::i64, where);
   }
   void update(bool adam, const Tensor& rows, const Tensor& gradient) {
     slot.gradient = gradient;
@@ -73,16 +73,16 @@ TEST_CASE("sparse Adam and Adagrad: rows that are listed change as by the rule, 
           CHECK(table.step.item() == ++step);
           for (const auto& [row, sum] : sums)
             for (size_t i = 0; i < uz(width); ++i) {
-              const size_t at = uz(row * width) + i;
-              const double d = sum[i] + 0.02 * p[at];
+              const size_t place = uz(row * width) + i;
+              const double d = sum[i] + 0.02 * p[place];
               if (adam) {
-                m[at] = 0.8 * m[at] + 0.2 * d;
-                v[at] = 0.95 * v[at] + 0.05 * d * d;
-                p[at] -= 0.1 * m[at] / (1 - std::pow(0.8, step)) /
-                         (std::sqrt(v[at] / (1 - std::pow(0.95, step))) + 1e-6);
+                m[place] = 0.8 * m[place] + 0.2 * d;
+                v[place] = 0.95 * v[place] + 0.05 * d * d;
+                p[place] -= 0.1 * m[place] / (1 - std::pow(0.8, step)) /
+                            (std::sqrt(v[place] / (1 - std::pow(0.95, step))) + 1e-6);
               } else {
-                m[at] += d * d;
-                p[at] -= 0.1 * d / (std::sqrt(m[at]) + 1e-6);
+                m[place] += d * d;
+                p[place] -= 0.1 * d / (std::sqrt(m[place]) + 1e-6);
               }
             }
           REQUIRE(close(table.slot.parameter, p, dtype == DType::f32 ? 5e-4 : 1e-9));

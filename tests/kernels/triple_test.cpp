@@ -161,23 +161,23 @@ TEST_CASE("drawn_loss: softmax and self-adversarial weights, by the definitions"
   on_devices_and_floats([](Device device, DType dtype) {
     for (const auto& [rows, count] : {std::pair<int64_t, int64_t>{1, 1}, {9, 257}, {33, 40}}) {
       const Tensor y = random_tensor({rows}, dtype, device), n = random_tensor({rows, count}, dtype, device);
-      const Numbers own = values(y), drawn = values(n);
+      const Numbers truth = values(y), drawn = values(n);
       const auto softplus = [](double x) { return std::log1p(std::exp(x)); };
       const auto sigmoid = [](double x) { return 1.0 / (1.0 + std::exp(-x)); };
       for (const DrawnLossRule& rule : {DrawnLossRule{}, DrawnLossRule{TripleLoss::bce, 2.0, 0.0},
                                         DrawnLossRule{TripleLoss::bce, 2.0, 0.7}}) {
         double loss = 0.0;
-        Numbers dy(own.size()), dn(drawn.size());
+        Numbers dy(truth.size()), dn(drawn.size());
         const double share = 1.0 / static_cast<double>(rows);
-        for (size_t i = 0; i < own.size(); ++i) {
+        for (size_t i = 0; i < truth.size(); ++i) {
           const double* x = drawn.data() + i * uz(count);
           double total = 0.0;
           const bool soft = rule.kind == TripleLoss::softmax;
           const double factor = soft ? 1.0 : rule.temperature;
           for (int64_t k = 0; k < count; ++k) total += std::exp(factor * x[k]);
-          if (soft) total += std::exp(own[i]);
-          loss += share * (soft ? std::log(total) - own[i] : softplus(-(2.0 + own[i])));
-          dy[i] = share * (soft ? std::exp(own[i]) / total - 1.0 : -sigmoid(-(2.0 + own[i])));
+          if (soft) total += std::exp(truth[i]);
+          loss += share * (soft ? std::log(total) - truth[i] : softplus(-(2.0 + truth[i])));
+          dy[i] = share * (soft ? std::exp(truth[i]) / total - 1.0 : -sigmoid(-(2.0 + truth[i])));
           for (int64_t k = 0; k < count; ++k) {
             const double weight = std::exp(factor * x[k]) / total;
             if (!soft) loss += share * weight * softplus(2.0 + x[k]);
@@ -217,14 +217,15 @@ TEST_CASE("entity_loss over chunks is the loss over all scores, also of large on
           for (int64_t k = 0; k < kEntities; ++k)
             scores.push_back(plain_score(TripleScore::dot, row_of(q, static_cast<int64_t>(i)), row_of(t, k)));
           const double most = *std::max_element(scores.begin(), scores.end());
-          double sum = 0.0, own = 0.0;
+          double sum = 0.0, truth = 0.0;
           for (double s : scores)
             sum += kind == TripleLoss::softmax ? std::exp(s - most)
                                                : std::max(s, 0.0) + std::log1p(std::exp(-std::abs(s)));
           const auto first = uz(offsets[uz(rows[i])]), last = uz(offsets[uz(rows[i]) + 1]);
-          for (size_t k = first; k < last; ++k) own += scores[uz(ids[k])];
-          loss += kind == TripleLoss::softmax ? std::log(sum) + most - own / static_cast<double>(last - first)
-                                              : sum - own;
+          for (size_t k = first; k < last; ++k) truth += scores[uz(ids[k])];
+          loss += kind == TripleLoss::softmax
+                      ? std::log(sum) + most - truth / static_cast<double>(last - first)
+                      : sum - truth;
         }
         const Var found = entity_loss(kind, TripleScore::dot, Var(q), Var(t), target);
         CHECK(close(found.value(), Numbers{loss / kQueries}, dtype == DType::f32 ? 1e-5 : 1e-12));

@@ -152,9 +152,9 @@ TEST_CASE("ranks by a plain loop: ties, filters, entities without training") {
       for (int32_t k = 0; k < 20; ++k) test.insert(test.end(), {k, k % 3, 29 - k % 7});
       const Numbers e = values(model.entity().value()), r = values(model.relation().value());
       const auto score = [&](int32_t h, int32_t relation, int32_t t, bool heads) {
-        const int32_t own = heads && reciprocal ? relation + 3 : relation;
+        const int32_t truth = heads && reciprocal ? relation + 3 : relation;
         double sum = 0.0;
-        for (size_t d = 0; d < 4; ++d) sum += e[uz(h) * 4 + d] * r[uz(own) * 4 + d] * e[uz(t) * 4 + d];
+        for (size_t d = 0; d < 4; ++d) sum += e[uz(h) * 4 + d] * r[uz(truth) * 4 + d] * e[uz(t) * 4 + d];
         return sum;
       };
       std::set<std::array<int32_t, 3>> known;
@@ -170,9 +170,9 @@ TEST_CASE("ranks by a plain loop: ties, filters, entities without training") {
             const std::array<int32_t, 3> triple =
                 heads ? std::array{other, relation, t} : std::array{h, relation, other};
             if (known.contains(triple)) continue;
-            const double own = score(h, relation, t, heads),
+            const double truth = score(h, relation, t, heads),
                          theirs = score(triple[0], relation, triple[2], heads);
-            rank += theirs > own ? 1.0 : theirs == own ? 0.5 : 0.0;
+            rank += theirs > truth ? 1.0 : theirs == truth ? 0.5 : 0.0;
             ++candidates;
           }
           mrr += 1.0 / rank;

@@ -35,22 +35,22 @@ void entity_ranks(const EntityRanksArgs& args) {
     const T* y = args.y.data<T>();
     for_rows(rows, count, [=, known = args.known](int64_t i) {
       const T* row = y + i * count;
-      const T own = row[entity[i]];
+      const T truth = row[entity[i]];
       int32_t above = 0, equal = 0;
 #pragma omp simd reduction(+ : above, equal)
       for (int64_t k = 0; k < count; ++k) {
-        above += !(row[k] <= own);
-        equal += row[k] == own;
+        above += !(row[k] <= truth);
+        equal += row[k] == truth;
       }
       const int64_t* offsets = known.offsets.data<int64_t>() + known.rows.data<int32_t>()[i];
       bool listed = false;
       for (int64_t k = offsets[0]; k < offsets[1]; ++k) {
         const int32_t other = known.ids.data<int32_t>()[k];
-        above -= !(row[other] <= own);
-        equal -= row[other] == own;
+        above -= !(row[other] <= truth);
+        equal -= row[other] == truth;
         listed |= other == entity[i];
       }
-      if (!listed) equal -= own == own;  // itself, unless it is not a number
+      if (!listed) equal -= truth == truth;  // itself, unless it is not a number
       better[i] = above;
       ties[i] = equal;
     });

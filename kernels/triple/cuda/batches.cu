@@ -1,5 +1,5 @@
-// A batch: a thread for each triple and each draw; the position advances by a launch of its own, since all of
-// them read it. Ranks: a block for each query reads its scores once; the counts are integers.
+// A batch: a thread for each triple and each draw; the position advances by a launch of its truth, since all
+// of them read it. Ranks: a block for each query reads its scores once; the counts are integers.
 #include <adjoint/kernels/cuda/reduction.cuh>
 #include <adjoint/kernels/triple/batches.h>
 
@@ -15,17 +15,17 @@ __global__ void __launch_bounds__(kBlockThreads)
   const int64_t i = blockIdx.x;
   const T* row = y + i * count;
   const int32_t self = entity[i];
-  const T own = row[self];
+  const T truth = row[self];
   int64_t above = 0, equal = 0;
   for (int64_t k = threadIdx.x; k < count; k += kBlockThreads) {
-    above += !(row[k] <= own);
-    equal += row[k] == own;
+    above += !(row[k] <= truth);
+    equal += row[k] == truth;
   }
   bool listed = false;
   for (int64_t k = offsets[rows[i]] + threadIdx.x; k < offsets[rows[i] + 1]; k += kBlockThreads) {
     const int32_t other = ids[k];
-    above -= !(row[other] <= own);
-    equal -= row[other] == own;
+    above -= !(row[other] <= truth);
+    equal -= row[other] == truth;
     listed |= other == self;
   }
   listed = __syncthreads_or(listed);
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   equal = sum_of_block(equal);
   if (threadIdx.x == 0) {
     better[i] = static_cast<int32_t>(above);
-    ties[i] = static_cast<int32_t>(equal - (!listed && own == own));
+    ties[i] = static_cast<int32_t>(equal - (!listed && truth == truth));
   }
 }
 

@@ -68,26 +68,27 @@ __global__ void __launch_bounds__(kBlockThreads)
   begin_overlapping();
   const int64_t i = blockIdx.x;
   const T* n = drawn + i * count;
-  const T margin = static_cast<T>(rule.margin), temperature = static_cast<T>(rule.temperature), own = y[i];
+  const T margin = static_cast<T>(rule.margin), temperature = static_cast<T>(rule.temperature), truth = y[i];
   const bool soft = rule.kind == TripleLoss::softmax;
   const T factor = soft ? T{1} : temperature;
   T most, total;
-  soft_sum(n, count, factor, soft ? own : -std::numeric_limits<T>::infinity(), most, total);
-  if (soft) total += exp(own - most);
+  soft_sum(n, count, factor, soft ? truth : -std::numeric_limits<T>::infinity(), most, total);
+  if (soft) total += exp(truth - most);
   if (dloss == nullptr) {
     T part = 0;
     if (!soft)
       for (int64_t k = threadIdx.x; k < count; k += kBlockThreads)
         part += exp(factor * (n[k] - most)) / total * softplus(margin + n[k]);
     part = sum_on_all(part);
-    if (threadIdx.x == 0) row_loss[i] = soft ? log(total) + most - own : softplus(-(margin + own)) + part;
+    if (threadIdx.x == 0) row_loss[i] = soft ? log(total) + most - truth : softplus(-(margin + truth)) + part;
     return;
   }
   const T scale = *dloss * share;
   for (int64_t k = threadIdx.x; k < count; k += kBlockThreads)
     ddrawn[i * count + k] =
         scale * exp(factor * (n[k] - most)) / total * (soft ? T{1} : sigmoid(margin + n[k]));
-  if (threadIdx.x == 0) dy[i] = scale * (soft ? exp(own - most) / total - T{1} : -sigmoid(-(margin + own)));
+  if (threadIdx.x == 0)
+    dy[i] = scale * (soft ? exp(truth - most) / total - T{1} : -sigmoid(-(margin + truth)));
 }
 
 template <class T>
@@ -170,7 +171,7 @@ struct Power {
   int64_t width, units;
   bool complex, cubed;
 
-  __device__ T absolute(int64_t at) const { return complex ? hypot(x[at], x[at + units]) : abs(x[at]); }
+  __device__ T absolute(int64_t i) const { return complex ? hypot(x[i], x[i + units]) : abs(x[i]); }
   __device__ int64_t place(int64_t k) const { return k / units * width + k % units; }
   __device__ double operator()(int64_t k) const {
     const auto a = static_cast<double>(absolute(place(k)));
@@ -250,10 +251,10 @@ void run_power_backward(const PowerSumBackwardArgs& args) {
   const T *dsum = args.dsum.data<T>(), scale = static_cast<T>(args.factor * args.power);
   T* dx = args.dx.mutable_data<T>();
   for_each("power_sum", args.x.device().index, args.x.size(0) * power.units, [=] __device__(int64_t k) {
-    const int64_t at = power.place(k);
-    const T factor = *dsum * scale * (power.cubed ? power.absolute(at) : T{1});
-    dx[at] = factor * power.x[at];
-    if (power.complex) dx[at + power.units] = factor * power.x[at + power.units];
+    const int64_t i = power.place(k);
+    const T factor = *dsum * scale * (power.cubed ? power.absolute(i) : T{1});
+    dx[i] = factor * power.x[i];
+    if (power.complex) dx[i + power.units] = factor * power.x[i + power.units];
   });
 }
 

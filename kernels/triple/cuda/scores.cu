@@ -73,21 +73,36 @@ __global__ void __launch_bounds__(kBlockThreads)
   const BlockPlace place(ceil_div(rows, int64_t{kTile}));
   const int64_t first_row = place.row * kTile, first_other = place.column * kTile;
   const int thread = static_cast<int>(threadIdx.x), r = thread / 16, c = thread % 16;
-  T sum[kSide][kSide] = {};
-  for (int64_t begin = 0; begin < units; begin += kUnits) {
-    // Units beyond the row's end are equal on both sides, and so their terms are 0.
+  // The next units are on their way while these are summed. Units beyond a row's end are equal on both sides,
+  // and so their terms are 0.
+  constexpr int kLoads = kUnits * kTile / kBlockThreads;
+  T next_left[kParts][kLoads], next_right[kParts][kLoads];
+  const auto fetch = [&](int64_t begin) {
 #pragma unroll
     for (int part = 0; part < kParts; ++part)
-      for (int k = thread; k < kUnits * kTile; k += kBlockThreads) {
-        const int unit = k % kUnits, line = k / kUnits;
-        const bool inside = begin + unit < units;
-        const int64_t column = begin + unit + part * units;
-        left[part][unit][line] =
-            inside && first_row + line < rows ? q[(first_row + line) * width + column] : T{0};
-        right[part][unit][line] =
-            inside && first_other + line < others ? t[(first_other + line) * width + column] : T{0};
+#pragma unroll
+      for (int n = 0; n < kLoads; ++n) {
+        const int k = thread + n * kBlockThreads, line = k / kUnits;
+        const int64_t unit = begin + k % kUnits, column = unit + part * units;
+        next_left[part][n] =
+            unit < units && first_row + line < rows ? q[(first_row + line) * width + column] : T{0};
+        next_right[part][n] =
+            unit < units && first_other + line < others ? t[(first_other + line) * width + column] : T{0};
+      }
+  };
+  T sum[kSide][kSide] = {};
+  fetch(0);
+  for (int64_t begin = 0; begin < units; begin += kUnits) {
+#pragma unroll
+    for (int part = 0; part < kParts; ++part)
+#pragma unroll
+      for (int n = 0; n < kLoads; ++n) {
+        const int k = thread + n * kBlockThreads;
+        left[part][k % kUnits][k / kUnits] = next_left[part][n];
+        right[part][k % kUnits][k / kUnits] = next_right[part][n];
       }
     __syncthreads();
+    if (begin + kUnits < units) fetch(begin + kUnits);
 #pragma unroll
     for (int unit = 0; unit < kUnits; ++unit) {
       T a[kParts][kSide], b[kParts][kSide];
@@ -123,7 +138,7 @@ template <class T, TripleScore kScore>
 __global__ void __launch_bounds__(kBlockThreads)
     distances_backward_kernel(const T* x, const T* other, const T* y, const T* dy, int64_t rows,
                               int64_t others, int64_t width, int64_t units, int64_t step, int64_t stride,
-                              bool accumulate, T* dx) {
+                              int64_t slice, bool accumulate, T* dx) {
   begin_overlapping();
   constexpr bool kComplex = kScore == TripleScore::modulus;
   constexpr int kParts = kComplex ? 2 : 1;
@@ -132,21 +147,22 @@ __global__ void __launch_bounds__(kBlockThreads)
   const int64_t first_row = place.row * kOwnedRows, unit = place.column * kLine + threadIdx.x % kLine;
   const int group = static_cast<int>(threadIdx.x) / kLine, thread = static_cast<int>(threadIdx.x);
   const bool inside = unit < units;
-  T re[kOwned] = {}, im[kOwned] = {}, own[kParts][kOwned] = {};
+  T re[kOwned] = {}, im[kOwned] = {}, mine[kParts][kOwned] = {};
 #pragma unroll
   for (int s = 0; s < kOwned; ++s) {
     const int64_t row = first_row + group * kOwned + s;
 #pragma unroll
     for (int part = 0; part < kParts; ++part)
-      if (inside && row < rows) own[part][s] = x[row * width + unit + part * units];
+      if (inside && row < rows) mine[part][s] = x[row * width + unit + part * units];
   }
-  for (int64_t begin = 0; begin < others; begin += kLine) {
+  const int64_t first_other = blockIdx.y * slice, last_other = min(others, first_other + slice);
+  for (int64_t begin = first_other; begin < last_other; begin += kLine) {
 #pragma unroll
     for (int part = 0; part < kParts; ++part)
       for (int k = thread; k < kLine * kLine; k += kBlockThreads) {
         const int64_t line = begin + k / kLine;
         right[part][k / kLine][k % kLine] =
-            inside && line < others ? other[line * width + unit + part * units] : T{0};
+            inside && line < last_other ? other[line * width + unit + part * units] : T{0};
       }
     for (int k = thread; k < kLine * kOwnedRows; k += kBlockThreads) {
       // Neighbouring threads read neighbouring scores.
@@ -154,7 +170,7 @@ __global__ void __launch_bounds__(kBlockThreads)
       const int owned = stride == 1 ? k / kLine : k % kOwnedRows;
       const int64_t row = first_row + owned, column = begin + line;
       T value = 0;
-      if (row < rows && column < others) {
+      if (row < rows && column < last_other) {
         const int64_t place_of_score = row * step + column * stride;
         value = score_weight<kScore>(dy[place_of_score], y[place_of_score]);
       }
@@ -166,8 +182,8 @@ __global__ void __launch_bounds__(kBlockThreads)
       const T b_re = right[0][line][threadIdx.x % kLine], b_im = right[kParts - 1][line][threadIdx.x % kLine];
 #pragma unroll
       for (int s = 0; s < kOwned; ++s)
-        add_direction<kScore>(weight[line][group * kOwned + s], own[0][s] - b_re,
-                              kComplex ? own[kParts - 1][s] - b_im : T{0}, re[s], im[s]);
+        add_direction<kScore>(weight[line][group * kOwned + s], mine[0][s] - b_re,
+                              kComplex ? mine[kParts - 1][s] - b_im : T{0}, re[s], im[s]);
     }
     __syncthreads();
   }
@@ -176,11 +192,28 @@ __global__ void __launch_bounds__(kBlockThreads)
   for (int s = 0; s < kOwned; ++s) {
     const int64_t row = first_row + group * kOwned + s;
     if (row >= rows) continue;
-    T* out = dx + row * width + unit;
+    T* out = dx + (blockIdx.y * rows + row) * width + unit;
     *out = accumulate ? *out + re[s] : re[s];
     if constexpr (kComplex) out[units] = accumulate ? out[units] + im[s] : im[s];
   }
 }
+
+constexpr int64_t kWantedBlocks = 264, kMostSlices = 16;  // two blocks for each multiprocessor of an H100
+
+/// Adds the slices' sums of a number, in order.
+template <class T>
+struct SliceSum {
+  const T* parts;
+  T* sum;
+  int64_t numbers, slices;
+  bool accumulate;
+
+  __device__ void operator()(int64_t k) const {
+    T total = accumulate ? sum[k] : T{0};
+    for (int64_t s = 0; s < slices; ++s) total += parts[s * numbers + k];
+    sum[k] = total;
+  }
+};
 
 /// f.template operator()<T, score>()
 template <class F>
@@ -226,14 +259,24 @@ void entity_distances(const EntityDistancesArgs& args) {
 
 void entity_distances_backward(const EntityDistancesBackwardArgs& args) {
   const int64_t rows = args.x.size(0), others = args.other.size(0), width = args.x.size(1);
+  const int device = args.x.device().index;
   dispatch(args.x.dtype(), args.score, false, [&]<class T, TripleScore kScore>() {
-    const int64_t units = units_of(kScore == TripleScore::modulus, width);
-    launch("entity_distances",
-           overlapping(args.x.device().index,
-                       grid(ceil_div(rows, int64_t{kOwnedRows}) * ceil_div(units, int64_t{kLine}))),
+    const int64_t units = units_of(kScore == TripleScore::modulus, width),
+                  blocks = ceil_div(rows, int64_t{kOwnedRows}) * ceil_div(units, int64_t{kLine});
+    // Few rows leave multiprocessors idle: then slices of the others are summed apart, and merged in order.
+    const int64_t wanted = std::clamp<int64_t>(kWantedBlocks / std::max<int64_t>(1, blocks), 1, kMostSlices),
+                  slice = std::max<int64_t>(1, ceil_div(ceil_div(others, wanted), int64_t{kLine})) * kLine,
+                  slices = std::max<int64_t>(1, ceil_div(others, slice));
+    Tensor parts =
+        slices > 1 ? Tensor::empty({slices, rows, width}, args.x.dtype(), args.x.device()) : args.dx;
+    launch("entity_distances", overlapping(device, grid(blocks, slices)),
            distances_backward_kernel<T, kScore>, args.x.data<T>(), args.other.data<T>(), args.y.data<T>(),
            args.dy.data<T>(), rows, others, width, units, args.turned ? int64_t{1} : others,
-           args.turned ? rows : int64_t{1}, args.accumulate, args.dx.mutable_data<T>());
+           args.turned ? rows : int64_t{1}, slice, slices == 1 && args.accumulate, parts.mutable_data<T>());
+    if (slices > 1)
+      for_each(
+          "entity_distances", device, rows * width,
+          SliceSum<T>{parts.data<T>(), args.dx.mutable_data<T>(), rows * width, slices, args.accumulate});
   });
 }
 
