@@ -18,6 +18,7 @@ struct TripleRecipe {
   TripleLoss loss;
   TriplePenalty penalty;
   TripleOptimizer optimizer;
+  ScheduleKind schedule;
   int64_t width, negatives, batch_size, epochs;
   double lr, margin, temperature, penalty_weight, deviation;
 };
@@ -30,11 +31,12 @@ TripleRecipe recipe_of(TripleModel model, std::optional<TripleTraining> training
             product ? TripleLoss::softmax : TripleLoss::bce,
             TriplePenalty::none,
             TripleOptimizer::adam,
+            ScheduleKind::linear,
             model == TripleModel::rescal ? 128 : 1000,
             512,
             1000,
-            400,
-            product ? 1e-3 : 2e-4,
+            TripleOptions::kUnset,
+            product ? 1e-3 : 5e-4,
             9.0,
             1.0,
             0.0,
@@ -43,6 +45,7 @@ TripleRecipe recipe_of(TripleModel model, std::optional<TripleTraining> training
           TripleLoss::softmax,
           product ? TriplePenalty::dura : TriplePenalty::none,
           TripleOptimizer::adagrad,
+          ScheduleKind::none,
           model == TripleModel::rescal ? 256 : 1000,
           0,
           1000,
@@ -83,6 +86,7 @@ std::vector<Options::Group> TripleOptions::groups() {
         {"dropout", &dropout, "P", "of the entities' vectors in queries", true, NumberRange{0.0, 0.99}},
         {"optimizer", Choice(&optimizer), "NAME", "adagrad or adam"},
         {"lr", &lr, "RATE", "learning rate", true, NumberRange{1e-9, 1e3}},
+        {"schedule", Choice(&schedule), "NAME", "of the rate over the epochs: none, linear or cosine"},
         {"batch-size", &batch_size, "N", "triples of a step", true, counts},
         {"epochs", &epochs, "N", "passes over the triples", false, counts},
         {"eval-every", &eval_every, "N", "epochs from one validation to the next", true, counts},
@@ -130,6 +134,8 @@ void TripleOptions::complete() {
   if (*penalty == TriplePenalty::none && penalty_weight > 0.0)
     usage_fail("--penalty-weight: requires a --penalty");
   if (!optimizer) optimizer = usual.optimizer;
+  if (!schedule) schedule = usual.schedule;
+  if (*schedule == ScheduleKind::step) usage_fail("--schedule step: expected none, linear or cosine");
   set(width, usual.width);
   set(negatives, usual.negatives);
   set(batch_size, usual.batch_size);
@@ -151,7 +157,8 @@ void TripleOptions::complete() {
   for (const std::string* path : {&embeddings, &relation_embeddings})
     if (!path->empty()) expect_predictions_path("embeddings", *path);
   for (const Options::Group& group : groups())
-    for (const Option& option : group.options) option.check();
+    for (const Option& option : group.options)
+      if (option.name != "epochs" || epochs != kUnset) option.check();
   RunFiles files;
   for (const auto& [name, path] : {std::pair("data", data), {"resume", resume}, {"predict", predict}})
     files.read(name, path);

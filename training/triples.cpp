@@ -114,8 +114,7 @@ TripleRun::TripleRun(const TripleOptions& options)
       test_ranks_(data_.test, {data_.train, data_.val, data_.test}, device_),
       best_(model_, o_.patience),
       state_("train_kge", model_, *optimizer_),
-      finite_(device_),
-      progress_(o_.epochs) {
+      finite_(device_) {
   const std::vector<int32_t> all = with_reciprocals(data_, model_.options().reciprocal);
   Tensor triples = Tensor::from(all, Shape{std::ssize(all) / 3, 3});
   if (*o_.training != TripleTraining::negatives) {
@@ -140,6 +139,13 @@ TripleRun::TripleRun(const TripleOptions& options)
   }
   const int64_t count = triples.size(0), batch = std::min(o_.batch_size, count);
   steps_ = ceil_div(count, batch);
+  if (o_.epochs == TripleOptions::kUnset)
+    o_.epochs = std::min(TripleOptions::kMostUsualEpochs, ceil_div(TripleOptions::kUsualSteps, steps_));
+  progress_.emplace(o_.epochs);
+  RunOptions rates;
+  rates.epochs = o_.epochs;
+  rates.schedule = *o_.schedule;
+  schedule_ = rates.make_schedule();
   triples_ = triples.to(device_);
   order_ = Tensor::empty({count}, DType::i32, device_);
   position_ = Tensor::zeros({1}, DType::i64, device_);
@@ -167,6 +173,7 @@ void TripleRun::describe_state() {
   for (const Options::Group& group : o_.groups())
     for (const Option& option : group.options)
       if (option.decides && option.name != "data") state_.require("option." + option.name, option.text());
+  if (schedule_) state_.require("option.epochs", fmt::format("{}", o_.epochs));
   state_.add("sample", generator_for(Purpose::sample)).add(best_);
   if (metrics_) state_.add(*metrics_);
   state_.add(
@@ -186,17 +193,18 @@ bool TripleRun::next_epoch() {
     epoch_ = state_.resume(o_.resume);
     if (epoch_ > o_.epochs)
       data_fail("{}: --resume after {} epochs, expected at most --epochs {}", o_.resume, epoch_, o_.epochs);
-    progress_.advance(epoch_);
+    progress_->advance(epoch_);
   }
   if (epoch_ >= o_.epochs || stopped_) {
     if (best_.best_epoch() >= 0) best_.restore();
-    progress_.shorten(o_.epochs - epoch_);
+    progress_->shorten(o_.epochs - epoch_);
     if (val_ranks_.size() > 0) val_ = val_ranks_.rank(model_);
     if (test_ranks_.size() > 0) test_ = test_ranks_.rank(model_);
     return false;
   }
   if (!begun_) watch_.start();
   begun_ = true;
+  if (schedule_) optimizer_->set_rate_factor(schedule_(epoch_));
   Generator order = Generator(static_cast<uint64_t>(o_.seed)).split(static_cast<uint64_t>(epoch_));
   order_.copy_(random_permutation(triples_.size(0), order));
   position_.zero_();
@@ -222,11 +230,11 @@ void TripleRun::end_epoch() {
       metrics_->flush();
     }
     if (!o_.checkpoint.empty()) state_.save(o_.checkpoint, epoch_);
-    progress_.note(
+    progress_->note(
         fmt::format("loss {:.4f}  val MRR {:.4f}  best {:.4f}", train_loss_, val_.mrr, best_.best_metric()));
     watch_.start();
   }
-  progress_.advance();
+  progress_->advance();
 }
 
 const TripleBatch& TripleRun::next_batch() {

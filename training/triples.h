@@ -37,9 +37,11 @@ constexpr auto names_of(TriplePenalty) { return std::array{"none", "l2", "n3", "
 enum class TripleOptimizer : uint8_t { adagrad, adam };
 constexpr auto names_of(TripleOptimizer) { return std::array{"adagrad", "adam"}; }  ///< in options
 
-/// Options of train_kge. What is absent, or not set, is the model's usual value (complete()).
+/// Options of train_kge. What is absent, or not set, is the model's usual value (complete()); `epochs` of
+/// drawn negatives are as many as have about kUsualSteps, which the data decide.
 struct TripleOptions {
-  static constexpr int64_t kUnset = std::numeric_limits<int64_t>::min();
+  static constexpr int64_t kUnset = std::numeric_limits<int64_t>::min(), kUsualSteps = 80'000,
+                           kMostUsualEpochs = 1000;
 
   std::string data;
   double val = 0.05, test = 0.05;  ///< shares of a file without splits
@@ -48,6 +50,7 @@ struct TripleOptions {
   std::optional<TripleLoss> loss;
   std::optional<TriplePenalty> penalty;
   std::optional<TripleOptimizer> optimizer;
+  std::optional<ScheduleKind> schedule;
   int64_t width = kUnset, norm = 1, negatives = kUnset, batch_size = kUnset, epochs = kUnset;
   double lr = double(kUnset), margin = double(kUnset), temperature = double(kUnset),
          penalty_weight = double(kUnset), dropout = 0.0, deviation = double(kUnset);
@@ -112,7 +115,8 @@ class TripleRun {
   TrainingState state_;
   std::optional<optim::MetricsFile> metrics_;
   optim::NonFiniteMonitor finite_;
-  Progress progress_;
+  std::optional<Progress> progress_;
+  optim::Schedule schedule_;  // null: a constant rate
 
   Tensor triples_, order_, position_, loss_sum_;  // of training, with reciprocals, on the device
   EntityTargets targets_;                         // of them, for losses over all entities

@@ -84,7 +84,7 @@ def test_messages_and_splits():
 
 def test_resume():
     """A training that was stopped goes on to the same bits, by dense and by sparse updates."""
-    for more in ("--training kvsall --dropout 0.2", "--training negatives --negatives 9", "--model rescal --width 6"):
+    for more in ("--training kvsall --dropout 0.2", "--training negatives --negatives 9 --schedule none", "--model rescal --width 6"):
         line = f"train_kge circle.h5 --quiet --json --eval-every 2 {more}" + ("" if "rescal" in more else " --width 8")
         run(f"{line} --epochs 6 --embeddings whole.npy --metrics whole.csv")
         run(f"{line} --epochs 4 --checkpoint c.h5 --metrics part.csv")
@@ -93,6 +93,8 @@ def test_resume():
             assert open(f"whole.{kind}", "rb").read() == open(f"part.{kind}", "rb").read(), (more, kind)
         refused(f"{line} --epochs 6 --resume c.h5 --metrics part.csv --lr 0.5", says="was trained with --lr")
         refused(f"{line} --epochs 3 --resume c.h5 --metrics part.csv", says="--resume after 4 epochs, expected at most --epochs 3")
+    run("train_kge circle.h5 --quiet --width 8 --training negatives --epochs 4 --checkpoint c2.h5")
+    refused("train_kge circle.h5 --quiet --width 8 --training negatives --epochs 6 --resume c2.h5", says="was trained with --epochs 4")
     run("convert triples circle/train.txt other.h5")
     refused("train_kge other.h5 --quiet --width 6 --model rescal --eval-every 2 --epochs 6 --resume c.h5 --metrics part.csv", says="another dataset")
     many = run("train_kge circle.h5 --quiet --width 8 --epochs 60 --eval-every 1 --patience 3 --lr 1e-9 --json")
@@ -105,7 +107,7 @@ def test_refusals():
                        ("circle.h5 --negatives 5", "--negatives: requires --training negatives"),
                        ("circle.h5 --training negatives --loss softmax --margin 2", "--margin: requires --loss bce"),
                        ("circle.h5 --loss bce", "--loss bce: conflicts with --training 1vsall"),
-                       ("circle.h5 --norm 2", "--norm: requires --model transe"),
+                       ("circle.h5 --schedule step", "--schedule step: expected none, linear or cosine"), ("circle.h5 --norm 2", "--norm: requires --model transe"),
                        ("circle.h5 --penalty none --penalty-weight 1", "--penalty-weight: requires a --penalty"),
                        ("circle.h5 --val 0.6 --test 0.5", "nothing is left to train on"),
                        ("circle.h5 --predict q.csv", "--predict: requires --out"), ("circle.h5 --out p.csv", "--out: requires --predict"),
