@@ -12,7 +12,7 @@ namespace adj::models {
 /// et al. 2018), instead of the same one inversely. `deviation` of the entities' initial normal numbers, and
 /// of the relations' (RotatE: uniform angles).
 struct TripleModelOptions {
-  TripleModel model = TripleModel::complex;
+  TripleModel model = TripleModel::complex;  ///< how a triple is scored
   int64_t width = 200;
   int64_t norm = 1;
   bool reciprocal = true;
@@ -27,9 +27,9 @@ class TripleEmbedding : public nn::Module {
 
   const Var& entity() const { return entity_; }      ///< [entities, width]
   const Var& relation() const { return relation_; }  ///< [relations, relation_width()], reciprocals behind
-  const TripleModelOptions& options() const { return options_; }
-  TripleScore score() const;  ///< of a query and an entity
-  int64_t num_relations() const { return relations_; }
+  const TripleModelOptions& options() const { return options_; }  ///< as constructed
+  TripleScore score() const;                                      ///< of a query and an entity
+  int64_t num_relations() const { return relations_; }            ///< without reciprocals
 
   /// [Q,E]: scores of all entities as tails of the triples' heads, or with `heads` as heads of their tails,
   /// without gradients. `known` and `relation`: int32 [Q] on the model's device.

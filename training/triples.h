@@ -40,25 +40,46 @@ constexpr auto names_of(TripleOptimizer) { return std::array{"adagrad", "adam"};
 /// Options of train_kge. What is absent, or not set, is the model's usual value (complete()); `epochs` of
 /// drawn negatives are as many as have about kUsualSteps, which the data decide.
 struct TripleOptions {
-  static constexpr int64_t kUnset = std::numeric_limits<int64_t>::min(), kUsualSteps = 80'000,
-                           kMostUsualEpochs = 1000;
+  static constexpr int64_t kUnset = std::numeric_limits<int64_t>::min();  ///< of numbers without a value
+  static constexpr int64_t kUsualSteps = 80'000;     ///< of all epochs, if these are not set
+  static constexpr int64_t kMostUsualEpochs = 1000;  ///< likewise
 
-  std::string data;
-  double val = 0.05, test = 0.05;  ///< shares of a file without splits
-  TripleModel model = TripleModel::complex;
-  std::optional<TripleTraining> training;
-  std::optional<TripleLoss> loss;
-  std::optional<TriplePenalty> penalty;
-  std::optional<TripleOptimizer> optimizer;
-  std::optional<ScheduleKind> schedule;
-  int64_t width = kUnset, norm = 1, negatives = kUnset, batch_size = kUnset, epochs = kUnset;
-  double lr = double(kUnset), margin = double(kUnset), temperature = double(kUnset),
-         penalty_weight = double(kUnset), dropout = 0.0, deviation = double(kUnset);
-  int64_t seed = 0, eval_every = 10, patience = 0, threads = 0;
-  std::string device = "cpu";
-  bool no_capture = false, json = false, quiet = false;
-  std::string metrics, checkpoint, resume, embeddings, relation_embeddings, predict, out;
-  int64_t top = 10;
+  std::string data;                          ///< path of the dataset
+  double val = 0.05;                         ///< share that validates, of a file without splits
+  double test = 0.05;                        ///< share that tests, likewise
+  TripleModel model = TripleModel::complex;  ///< how a triple is scored
+  std::optional<TripleTraining> training;    ///< what the loss is over
+  std::optional<TripleLoss> loss;            ///< not bce for 1vsAll
+  std::optional<TriplePenalty> penalty;      ///< of the vectors of a batch
+  std::optional<TripleOptimizer> optimizer;  ///< of entities and relations
+  std::optional<ScheduleKind> schedule;      ///< none, linear or cosine
+  int64_t width = kUnset;                    ///< numbers of an entity
+  int64_t norm = 1;                          ///< of TransE
+  int64_t negatives = kUnset;                ///< entities drawn for a batch
+  int64_t batch_size = kUnset;               ///< triples of a step
+  int64_t epochs = kUnset;                   ///< passes over the triples
+  double lr = double(kUnset);                ///< learning rate
+  double margin = double(kUnset);            ///< DrawnLossRule::margin
+  double temperature = double(kUnset);       ///< DrawnLossRule::temperature
+  double penalty_weight = double(kUnset);    ///< factor of the penalty
+  double dropout = 0.0;                      ///< of the entities in queries
+  double deviation = double(kUnset);         ///< of the initial numbers
+  int64_t seed = 0;                          ///< of initial numbers, order and draws
+  int64_t eval_every = 10;                   ///< epochs from one validation to the next
+  int64_t patience = 0;                      ///< epochs without a better MRR; 0: it never stops early
+  int64_t threads = 0;                       ///< 0: all cores
+  std::string device = "cpu";                ///< or "cuda", "cuda:1"
+  bool no_capture = false;                   ///< no CUDA graph of a step
+  bool json = false;                         ///< results as a JSON object
+  bool quiet = false;                        ///< no progress
+  std::string metrics;                       ///< file of losses and MRR
+  std::string checkpoint;                    ///< file of the training's state
+  std::string resume;                        ///< checkpoint to continue from
+  std::string embeddings;                    ///< file of entities' vectors
+  std::string relation_embeddings;           ///< file of relations' vectors
+  std::string predict;                       ///< file of queries
+  std::string out;                           ///< file of their predictions
+  int64_t top = 10;                          ///< entities for each query
 
   /// Bound to this object, by headings of --help.
   std::vector<Options::Group> groups();
@@ -68,7 +89,9 @@ struct TripleOptions {
 
 /// A batch on the device, as kernels::TripleBatchArgs has it.
 struct TripleBatch {
-  Tensor number, relation, entity;
+  Tensor number;    ///< of the triples, int32 [B]
+  Tensor relation;  ///< int32 [B]
+  Tensor entity;    ///< heads, tails and drawn ones, int32 [2 B + K]
 };
 
 /// Everything of a training but its loop.
@@ -90,9 +113,9 @@ class TripleRun {
   /// Adds a step's loss to the epoch's mean.
   void add(const Tensor& loss);
 
-  const Triples& data() const { return data_; }
-  const models::TripleEmbedding& model() const { return model_; }
-  const TripleRanks& test() const { return test_; }  ///< after the last epoch
+  const Triples& data() const { return data_; }                    ///< with its split
+  const models::TripleEmbedding& model() const { return model_; }  ///< the best, after the last epoch
+  const TripleRanks& test() const { return test_; }                ///< after the last epoch
   /// Prints the results; with --json one object.
   void print_results() const;
   /// Writes --embeddings and --relation-embeddings.

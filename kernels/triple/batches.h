@@ -12,14 +12,14 @@ namespace adj::kernels {
 /// `entity` [2 B + K]: heads, tails, and K entities of [0, entities) drawn by `key` with replacement, as the
 /// upper half of a 32-bit word times `entities`.
 struct TripleBatchArgs {
-  const Tensor& triples;
-  const Tensor& order;
-  int64_t entities;
-  RandomKey key;
-  Tensor& position;
-  Tensor& number;
-  Tensor& relation;
-  Tensor& entity;
+  const Tensor& triples;  ///< all of a training
+  const Tensor& order;    ///< of an epoch
+  int64_t entities;       ///< number of all
+  RandomKey key;          ///< of the draws
+  Tensor& position;       ///< advanced
+  Tensor& number;         ///< [B]
+  Tensor& relation;       ///< [B]
+  Tensor& entity;         ///< [2 B + K]
 
   Device device() const { return triples.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
@@ -41,11 +41,11 @@ ADJ_KERNEL(triple_batch, TripleBatchArgs)  ///< Triples in an order, with drawn 
 /// those of `known` (of which entity[i] may be one). A score that is not a number counts as better. The rank
 /// is better + ties / 2 + 1.
 struct EntityRanksArgs {
-  const Tensor& y;
-  const Tensor& entity;
-  TripleTargets known;
-  Tensor& better;
-  Tensor& ties;
+  const Tensor& y;       ///< scores of all entities
+  const Tensor& entity;  ///< the true ones
+  TripleTargets known;   ///< to be passed over
+  Tensor& better;        ///< [Q]
+  Tensor& ties;          ///< [Q]
 
   void check(std::string_view op) const {
     check_matrix(op, "y", y);

@@ -10,17 +10,18 @@ namespace adj::kernels {
 /// weights w = softmax(temperature n), which take no gradient (self-adversarial; Sun et al. 2019, eq. 5 and
 /// 6); a temperature of 0 weighs all alike, 1 / K.
 struct DrawnLossRule {
-  TripleLoss kind = TripleLoss::softmax;
-  double margin = 0.0, temperature = 0.0;
+  TripleLoss kind = TripleLoss::softmax;  ///< which of the two
+  double margin = 0.0;                    ///< added to every score
+  double temperature = 0.0;               ///< of the weights
 };
 
 /// loss (a scalar) = the mean over Q of the loss by `rule` of the scores `y` [Q] of true entities and
 /// `drawn` [Q,K] of others. float32 or float64.
 struct DrawnLossArgs {
-  DrawnLossRule rule;
-  const Tensor& y;
-  const Tensor& drawn;
-  Tensor& loss;
+  DrawnLossRule rule;   ///< as above
+  const Tensor& y;      ///< of true entities
+  const Tensor& drawn;  ///< of drawn ones
+  Tensor& loss;         ///< the result
 
   void check(std::string_view op) const {
     check_matrix(op, "drawn", drawn);
@@ -33,12 +34,12 @@ ADJ_KERNEL(drawn_loss, DrawnLossArgs)  ///< Loss with drawn negatives.
 
 /// Its gradients dy [Q] and ddrawn [Q,K] from dloss (a scalar).
 struct DrawnLossBackwardArgs {
-  DrawnLossRule rule;
-  const Tensor& y;
-  const Tensor& drawn;
-  const Tensor& dloss;
-  Tensor& dy;
-  Tensor& ddrawn;
+  DrawnLossRule rule;   ///< as in the forward pass
+  const Tensor& y;      ///< likewise
+  const Tensor& drawn;  ///< likewise
+  const Tensor& dloss;  ///< gradient of the loss
+  Tensor& dy;           ///< the result
+  Tensor& ddrawn;       ///< the result
 
   void check(std::string_view op) const {
     check_matrix(op, "drawn", drawn);
@@ -52,9 +53,9 @@ ADJ_KERNEL(drawn_loss_backward, DrawnLossBackwardArgs)  ///< Gradients of that l
 /// The true entities of queries: those of query i are ids[offsets[rows[i]]] and so on to
 /// ids[offsets[rows[i] + 1]], distinct. `offsets` int64, `ids` int32, `rows` int32 [Q], in range.
 struct TripleTargets {
-  const Tensor& offsets;
-  const Tensor& ids;
-  const Tensor& rows;
+  const Tensor& offsets;  ///< [R+1]
+  const Tensor& ids;      ///< of all rows
+  const Tensor& rows;     ///< of the queries
 
   /// Throws unless there is a row for each of `queries`, on their device.
   void check(std::string_view op, int64_t queries, Device device) const {
@@ -69,11 +70,11 @@ struct TripleTargets {
 /// and the sum of the true scores; for bce 0, Σ softplus(score) and the sum of the true scores. The first
 /// chunk has begin 0. Chunks in order give the same sums whatever else is computed.
 struct EntityLossArgs {
-  TripleLoss kind;
-  const Tensor& y;
-  int64_t begin;
-  TripleTargets target;
-  Tensor& state;
+  TripleLoss kind;       ///< of the loss
+  const Tensor& y;       ///< scores of the chunk
+  int64_t begin;         ///< its first entity
+  TripleTargets target;  ///< the true entities
+  Tensor& state;         ///< written at begin 0, then updated
 
   void check(std::string_view op) const {
     check_matrix(op, "y", y);
@@ -86,10 +87,10 @@ ADJ_KERNEL(entity_loss, EntityLossArgs)  ///< Adds a chunk of entities to a loss
 /// loss (a scalar) = the mean over Q of, for softmax, log Σ exp(score) less the mean true score, and for bce
 /// Σ softplus(score) less the sum of the true scores, from the state after all chunks.
 struct EntityLossMeanArgs {
-  TripleLoss kind;
-  const Tensor& state;
-  TripleTargets target;
-  Tensor& loss;
+  TripleLoss kind;       ///< as in every chunk
+  const Tensor& state;   ///< after all chunks
+  TripleTargets target;  ///< as in every chunk
+  Tensor& loss;          ///< the result
 
   Device device() const { return state.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
@@ -103,12 +104,12 @@ ADJ_KERNEL(entity_loss_mean, EntityLossMeanArgs)  ///< Ends a loss over chunks.
 
 /// Replaces the scores `y` [Q,C] of a chunk by their gradients, from dloss (a scalar) and the final state.
 struct EntityLossBackwardArgs {
-  TripleLoss kind;
-  Tensor& y;
-  int64_t begin;
-  TripleTargets target;
-  const Tensor& state;
-  const Tensor& dloss;
+  TripleLoss kind;       ///< as in the forward pass
+  Tensor& y;             ///< scores, then gradients
+  int64_t begin;         ///< first entity of the chunk
+  TripleTargets target;  ///< as in the forward pass
+  const Tensor& state;   ///< after all chunks
+  const Tensor& dloss;   ///< gradient of the loss
 
   void check(std::string_view op) const {
     check_matrix(op, "y", y);
@@ -122,11 +123,11 @@ ADJ_KERNEL(entity_loss_backward, EntityLossBackwardArgs)  ///< Gradients of a ch
 /// sum (a scalar) = factor Σ |x|^power over the numbers of x [N,D], or over the absolute values of its
 /// complex numbers: power 2 is L2, power 3 N3 (Lacroix et al. 2018).
 struct PowerSumArgs {
-  const Tensor& x;
-  int power;
-  bool complex;
-  double factor;
-  Tensor& sum;
+  const Tensor& x;  ///< the numbers
+  int power;        ///< 2 or 3
+  bool complex;     ///< pairs, as [real | imaginary]
+  double factor;    ///< of the sum
+  Tensor& sum;      ///< the result
 
   void check(std::string_view op) const {
     check_matrix(op, "x", x);
@@ -140,12 +141,12 @@ ADJ_KERNEL(power_sum, PowerSumArgs)  ///< Sum of powers.
 
 /// dx = dsum factor d Σ |x|^power / dx.
 struct PowerSumBackwardArgs {
-  const Tensor& x;
-  int power;
-  bool complex;
-  double factor;
-  const Tensor& dsum;
-  Tensor& dx;
+  const Tensor& x;     ///< as in the forward pass
+  int power;           ///< likewise
+  bool complex;        ///< likewise
+  double factor;       ///< likewise
+  const Tensor& dsum;  ///< gradient of the sum
+  Tensor& dx;          ///< the result
 
   void check(std::string_view op) const {
     check_matrix(op, "x", x);

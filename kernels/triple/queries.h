@@ -26,11 +26,11 @@ inline void check_queries(std::string_view op, TripleModel model, const Tensor& 
 /// ask for heads: with -r (TransE), the conjugate of r (ComplEx, RotatE) or R transposed (RESCAL), so that
 /// both give the score of the triple.
 struct TripleQueriesArgs {
-  TripleModel model;
-  const Tensor& x;
-  const Tensor& relation;
-  int64_t inverse;
-  Tensor& q;
+  TripleModel model;       ///< how they meet
+  const Tensor& x;         ///< entities
+  const Tensor& relation;  ///< their relations
+  int64_t inverse;         ///< first row that asks for heads
+  Tensor& q;               ///< the result
 
   void check(std::string_view op) const {
     detail::check_queries(op, model, x, relation);
@@ -42,13 +42,13 @@ ADJ_KERNEL(triple_queries, TripleQueriesArgs)  ///< Queries for tails or heads.
 /// Their gradients from dq[Q,D]: dx[Q,D], and drelation [B, relation_width()], in which the rows of a
 /// relation are added in their order.
 struct TripleQueriesBackwardArgs {
-  TripleModel model;
-  const Tensor& x;
-  const Tensor& relation;
-  int64_t inverse;
-  const Tensor& dq;
-  Tensor& dx;
-  Tensor& drelation;
+  TripleModel model;       ///< as in the forward pass
+  const Tensor& x;         ///< likewise
+  const Tensor& relation;  ///< likewise
+  int64_t inverse;         ///< likewise
+  const Tensor& dq;        ///< gradient of the queries
+  Tensor& dx;              ///< the result
+  Tensor& drelation;       ///< the result
 
   void check(std::string_view op) const {
     detail::check_queries(op, model, x, relation);

@@ -15,7 +15,8 @@ constexpr int64_t units_of(bool complex, int64_t width) { return complex ? width
 /// Real and imaginary part of a relation's unit; conjugated for an inverse query.
 template <class T>
 struct Factor {
-  T re, im;
+  T re;  ///< cosine of RotatE's angle
+  T im;  ///< sine of it
   ADJ_HOST_DEVICE Factor(TripleModel model, const T* relation, int64_t d, int64_t half, bool inverse) {
     if (model == TripleModel::rotate) {
       re = std::cos(relation[d]);
@@ -105,7 +106,7 @@ ADJ_HOST_DEVICE inline void add_direction(T weight, T re, T im, T& d_re, T& d_im
   }
 }
 
-/// Calls f.template operator()<score>() for a distance.
+/// Calls `f.template operator()<score>()` for a distance.
 template <class F>
 void dispatch_distance(TripleScore score, F&& f) {
   if (score == TripleScore::l1) return f.template operator()<TripleScore::l1>();
@@ -119,11 +120,12 @@ void dispatch_score(TripleScore score, F&& f) {
   dispatch_distance(score, f);
 }
 
-/// log(1 + e^x) and its derivative.
+/// log(1 + e^x).
 template <class T>
 ADJ_HOST_DEVICE inline T softplus(T x) {
   return (x > 0 ? x : T{0}) + std::log1p(std::exp(-std::abs(x)));
 }
+/// Its derivative, 1 / (1 + e^-x).
 template <class T>
 ADJ_HOST_DEVICE inline T sigmoid(T x) {
   return T{1} / (T{1} + std::exp(-x));

@@ -20,11 +20,11 @@ inline void check_scored(std::string_view op, TripleScore score, const Tensor& q
 
 /// y[i] = the score of q[i, :] and t[(i + shift) mod Q, :]; q and t [Q,D], y [Q].
 struct PairedScoresArgs {
-  TripleScore score;
-  const Tensor& q;
-  const Tensor& t;
-  int64_t shift;
-  Tensor& y;
+  TripleScore score;  ///< of a query and an entity
+  const Tensor& q;    ///< queries
+  const Tensor& t;    ///< entities
+  int64_t shift;      ///< of the rows of t
+  Tensor& y;          ///< the result
 
   Device device() const { return q.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
@@ -37,14 +37,14 @@ ADJ_KERNEL(paired_scores, PairedScoresArgs)  ///< Scores of queries with one ent
 
 /// Their gradients dq and dt [Q,D], from dy [Q] and the scores y. At a distance of 0 that of a root is 0.
 struct PairedScoresBackwardArgs {
-  TripleScore score;
-  const Tensor& q;
-  const Tensor& t;
-  int64_t shift;
-  const Tensor& y;
-  const Tensor& dy;
-  Tensor& dq;
-  Tensor& dt;
+  TripleScore score;  ///< as in the forward pass
+  const Tensor& q;    ///< likewise
+  const Tensor& t;    ///< likewise
+  int64_t shift;      ///< likewise
+  const Tensor& y;    ///< the scores
+  const Tensor& dy;   ///< their gradient
+  Tensor& dq;         ///< the result
+  Tensor& dt;         ///< the result
 
   void check(std::string_view op) const {
     detail::check_scored(op, score, q, t);
@@ -56,10 +56,10 @@ ADJ_KERNEL(paired_scores_backward, PairedScoresBackwardArgs)  ///< Gradients of 
 
 /// y[i,k] = the score of q[i, :] and t[k, :]; q [Q,D], t [K,D], y [Q,K]. For dot products gemm() is meant.
 struct EntityDistancesArgs {
-  TripleScore score;
-  const Tensor& q;
-  const Tensor& t;
-  Tensor& y;
+  TripleScore score;  ///< not dot
+  const Tensor& q;    ///< queries
+  const Tensor& t;    ///< entities
+  Tensor& y;          ///< the result
 
   Device device() const { return q.device(); }  ///< where the kernel runs
   void check(std::string_view op) const {
@@ -74,14 +74,14 @@ ADJ_KERNEL(entity_distances, EntityDistancesArgs)  ///< Distances of queries and
 /// entities `other` [K,D], or, with `turned`, dx [K,D] of the entities `x` with the queries `other` [Q,D].
 /// Adds to dx with `accumulate`. Each row has one owner, who adds in the order of the others.
 struct EntityDistancesBackwardArgs {
-  TripleScore score;
-  const Tensor& x;
-  const Tensor& other;
-  bool turned;
-  const Tensor& y;
-  const Tensor& dy;
-  bool accumulate;
-  Tensor& dx;
+  TripleScore score;    ///< as in the forward pass
+  const Tensor& x;      ///< the side whose gradient it is
+  const Tensor& other;  ///< the other side
+  bool turned;          ///< x are the entities
+  const Tensor& y;      ///< the scores
+  const Tensor& dy;     ///< their gradient
+  bool accumulate;      ///< add to dx
+  Tensor& dx;           ///< the result
 
   void check(std::string_view op) const {
     detail::check_scored(op, score, x, other);

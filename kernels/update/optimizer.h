@@ -76,10 +76,10 @@ ADJ_KERNEL(adam_update, AdamUpdateArgs)  ///< One step of Adam or AdamW for a gr
 /// Adagrad by `rule`, with the sums of squares as first states; `learning_rate` and `step` as in
 /// SgdUpdateArgs.
 struct AdagradUpdateArgs {
-  std::span<UpdateSlot> slots;
-  AdagradRule rule;
-  const Tensor& learning_rate;
-  Tensor& step;
+  std::span<UpdateSlot> slots;  ///< of the group
+  AdagradRule rule;             ///< options of the optimizer
+  const Tensor& learning_rate;  ///< of this step
+  Tensor& step;                 ///< incremented
 
   Device device() const { return step.device(); }  ///< where the kernel runs
   void check(std::string_view op) const { detail::check_slots(op, slots, 1, learning_rate, step); }

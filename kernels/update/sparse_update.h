@@ -31,11 +31,11 @@ inline void check_sparse(std::string_view op, const UpdateSlot& slot, int states
 /// `learning_rate` float64 [1] and `step` int64 [1] as in SgdUpdateArgs. No size depends on the contents, so
 /// a captured step may hold it.
 struct SparseAdamUpdateArgs {
-  UpdateSlot& slot;
-  const Tensor& rows;
-  AdamRule rule;
-  const Tensor& learning_rate;
-  Tensor& step;
+  UpdateSlot& slot;             ///< parameter, gradient and states
+  const Tensor& rows;           ///< of the gradient
+  AdamRule rule;                ///< options of the optimizer
+  const Tensor& learning_rate;  ///< of this step
+  Tensor& step;                 ///< incremented
 
   Device device() const { return step.device(); }  ///< where the kernel runs
   void check(std::string_view op) const { detail::check_sparse(op, slot, 2, rows, learning_rate, step); }
@@ -44,11 +44,11 @@ ADJ_KERNEL(sparse_adam_update, SparseAdamUpdateArgs)  ///< One step of Adam for 
 
 /// The same with Adagrad, whose sums of squares are the first state.
 struct SparseAdagradUpdateArgs {
-  UpdateSlot& slot;
-  const Tensor& rows;
-  AdagradRule rule;
-  const Tensor& learning_rate;
-  Tensor& step;
+  UpdateSlot& slot;             ///< parameter, gradient and states
+  const Tensor& rows;           ///< of the gradient
+  AdagradRule rule;             ///< options of the optimizer
+  const Tensor& learning_rate;  ///< of this step
+  Tensor& step;                 ///< incremented
 
   Device device() const { return step.device(); }  ///< where the kernel runs
   void check(std::string_view op) const { detail::check_sparse(op, slot, 1, rows, learning_rate, step); }
