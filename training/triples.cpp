@@ -2,20 +2,14 @@
 #include <adjoint/autograd/dropout.h>
 #include <adjoint/autograd/index.h>
 #include <adjoint/autograd/shape.h>
-#include <adjoint/core/allocator.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/parallel.h>
-#include <adjoint/core/text.h>
-#include <adjoint/data/detail/content_hash.h>
-#include <adjoint/data/detail/names.h>
-#include <adjoint/data/predictions.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/index/gather.h>
 #include <adjoint/kernels/triple/batches.h>
 #include <adjoint/training/triples.h>
 
 #include <algorithm>
-#include <filesystem>
 
 namespace adj::training {
 
@@ -29,45 +23,6 @@ TripleOptions applied(const TripleOptions& o) {
   return o;
 }
 
-Triples loaded(const TripleOptions& o) {
-  Triples data = triples_of(load_typed_dataset(o.data), o.data);
-  if (data.name.empty()) data.name = std::filesystem::path(o.data).stem().string();
-  if (data.passed_over > 0)
-    log_warning("{}: {} edges are in no part of the split and passed over", printable(o.data),
-                data.passed_over);
-  if (data.val.numel() + data.test.numel() == 0) {
-    split_triples(data, o.val, o.test, static_cast<uint64_t>(o.seed));
-    log_info("{} has no split of edges: {} triples train, {} validate, {} test, drawn by --seed {}",
-             printable(o.data), data.train.size(0), data.val.size(0), data.test.size(0), o.seed);
-  }
-  std::vector<uint8_t> seen(data.entities.size());
-  const auto ends = [](const Tensor& triples, auto&& f) {
-    const std::vector<int32_t> numbers = triples.to_vector<int32_t>();
-    for (size_t k = 0; k < numbers.size(); k += 3)
-      f(k / 3, static_cast<size_t>(numbers[k])), f(k / 3, static_cast<size_t>(numbers[k + 2]));
-  };
-  ends(data.train, [&](size_t, size_t entity) { seen[entity] = 1; });
-  for (const auto& [name, part] : {std::pair("val", &data.val), {"test", &data.test}}) {
-    std::vector<size_t> rows;
-    ends(*part, [&](size_t row, size_t entity) {
-      if (seen[entity] == 0 && (rows.empty() || rows.back() != row)) rows.push_back(row);
-    });
-    if (!rows.empty())
-      log_info("{} of {} {} triples have an entity that no training triple has; they are kept", rows.size(),
-               part->size(0), name);
-  }
-  return data;
-}
-
-std::string contents_of(const Triples& data) {
-  detail::ContentHash hash;
-  for (const auto* names : {&data.entities, &data.relations})
-    for (const std::string& name : *names) hash.add(std::string_view(name));
-  for (const Tensor* part : {&data.train, &data.val, &data.test}) hash.add(*part);
-  return fmt::format("{}: {} entities, {} relations, contents {:016x}", data.name, data.num_entities(),
-                     data.num_relations(), hash.result());
-}
-
 /// The triples, and with `reciprocal` those that ask for their heads by relations behind the others.
 std::vector<int32_t> with_reciprocals(const Triples& data, bool reciprocal) {
   std::vector<int32_t> all = data.train.to_vector<int32_t>();
@@ -75,18 +30,6 @@ std::vector<int32_t> with_reciprocals(const Triples& data, bool reciprocal) {
   for (size_t k = 0; reciprocal && k < count; k += 3)
     all.insert(all.end(), {all[k + 2], all[k + 1] + static_cast<int32_t>(data.num_relations()), all[k]});
   return all;
-}
-
-/// A dataset without edges, of which names are written.
-Dataset named_rows(const std::string& name, const std::vector<std::string>& names) {
-  Dataset rows;
-  rows.name = name;
-  const Tensor none = Tensor::empty({0}, DType::i32);
-  rows.graph = Graph::from_coo(std::ssize(names), none, none);
-  const detail::PackedNames packed = detail::packed(names);
-  rows.node_names = packed.bytes;
-  rows.node_name_offsets = packed.offsets;
-  return rows;
 }
 
 std::unique_ptr<optim::Optimizer> optimizer_of(const models::TripleEmbedding& model, const TripleOptions& o) {
@@ -102,7 +45,7 @@ std::unique_ptr<optim::Optimizer> optimizer_of(const models::TripleEmbedding& mo
 TripleRun::TripleRun(const TripleOptions& options)
     : o_(applied(options)),
       device_(Device::parse(o_.device)),
-      data_(loaded(o_)),
+      data_(load_triples(o_)),
       model_(data_.num_entities(), data_.num_relations(),
              models::TripleModelOptions{.model = o_.model,
                                         .width = o_.width,
@@ -169,7 +112,7 @@ TripleRun::TripleRun(const TripleOptions& options)
 }
 
 void TripleRun::describe_state() {
-  state_.require("dataset", contents_of(data_));
+  state_.require("dataset", triple_fingerprint(data_));
   for (const Options::Group& group : o_.groups())
     for (const Option& option : group.options)
       if (option.decides && option.name != "data") state_.require("option." + option.name, option.text());
@@ -305,39 +248,6 @@ void TripleRun::update(const TripleBatch& batch) {
 void TripleRun::add(const Tensor& loss) {
   kernels::linear_combination({.a = loss_sum_, .beta = 1.0, .b = loss, .y = loss_sum_});
   finite_.add(loss);
-}
-
-void TripleRun::print_results() const {
-  std::vector<double> ms = epoch_ms_;
-  std::sort(ms.begin(), ms.end());
-  const double median = ms.empty() ? 0.0 : ms[ms.size() / 2];
-  if (!o_.json || !o_.quiet) {
-    fmt::print("validation MRR {:.4f} after {} of {} epochs, {:.3g} ms each\n", val_.mrr, best_.best_epoch(),
-               epoch_, median);
-    fmt::print(
-        "test MRR {:.4f}  Hits@1 {:.4f}  Hits@3 {:.4f}  Hits@10 {:.4f}  AMRI {:.4f}  mean rank {:.1f}\n",
-        test_.mrr, test_.hits_1, test_.hits_3, test_.hits_10, test_.amri, test_.mean);
-  }
-  if (!o_.json) return;
-  const auto peak = memory_stats(device_).peak;
-  fmt::print(
-      R"({{"app": "train_kge", "dataset": {}, "model": {}, "device": {}, "seed": {}, "epochs": {}, )"
-      R"("train_loss": {}, "val_mrr": {}, "test_mrr": {}, "test_hits_1": {}, "test_hits_3": {}, )"
-      R"("test_hits_10": {}, "test_amri": {}, "test_mean_rank": {}, "best_epoch": {}, "epoch_ms": {:.4f}, )"
-      R"("peak_mb": {:.1f}}})"
-      "\n",
-      json_text(data_.name), json_text(name_of(o_.model)), json_text(device_.str()), o_.seed, epoch_,
-      train_loss_, val_.mrr, test_.mrr, test_.hits_1, test_.hits_3, test_.hits_10, test_.amri, test_.mean,
-      best_.best_epoch(), median, static_cast<double>(peak) / 1048576.0);
-}
-
-void TripleRun::write_vectors() const {
-  if (!o_.embeddings.empty())
-    write_embeddings(o_.embeddings, "train_kge", named_rows(data_.name, data_.entities),
-                     model_.entity().value().to(Device::cpu()), false);
-  if (!o_.relation_embeddings.empty())
-    write_embeddings(o_.relation_embeddings, "train_kge", named_rows(data_.name, data_.relations),
-                     model_.relation().value().rows(0, data_.num_relations()).to(Device::cpu()), false);
 }
 
 }  // namespace adj::training

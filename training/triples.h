@@ -87,6 +87,12 @@ struct TripleOptions {
   void complete();
 };
 
+/// The triples of --data, split if they have no split; says what is left out, and what training does not see.
+/// Throws DataError.
+Triples load_triples(const TripleOptions& options);
+/// Name, counts and contents: a checkpoint belongs to these triples.
+std::string triple_fingerprint(const Triples& data);
+
 /// A batch on the device, as kernels::TripleBatchArgs has it.
 struct TripleBatch {
   Tensor number;    ///< of the triples, int32 [B]
