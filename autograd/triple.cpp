@@ -1,5 +1,6 @@
 #include <adjoint/autograd/tape.h>
 #include <adjoint/autograd/triple.h>
+#include <adjoint/kernels/triple/losses.h>
 #include <adjoint/kernels/triple/power_sum.h>
 #include <adjoint/kernels/triple/queries.h>
 #include <adjoint/kernels/triple/scores.h>

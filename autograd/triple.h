@@ -4,7 +4,6 @@
 #pragma once
 
 #include <adjoint/autograd/variable.h>
-#include <adjoint/kernels/triple/losses.h>
 #include <adjoint/kernels/types/triple.h>
 
 namespace adj {

@@ -5,16 +5,6 @@
 
 namespace adj::kernels {
 
-/// A loss of each query with its true entity and some that were drawn. `softmax`: -log of the true one's
-/// share of the softmax of all. `bce`: softplus(-(margin + y)) + Σ_k w_k softplus(margin + n_k), with the
-/// weights w = softmax(temperature n), which take no gradient (self-adversarial; Sun et al. 2019, eq. 5 and
-/// 6); a temperature of 0 weighs all alike, 1 / K.
-struct DrawnLossRule {
-  TripleLoss kind = TripleLoss::softmax;  ///< which of the two
-  double margin = 0.0;                    ///< added to every score
-  double temperature = 0.0;               ///< of the weights
-};
-
 /// loss (a scalar) = the mean over Q of the loss by `rule` of the scores `y` [Q] of true entities and
 /// `drawn` [Q,K] of others. float32 or float64.
 struct DrawnLossArgs {

@@ -42,4 +42,17 @@ enum class TripleLoss : uint8_t {
 };
 constexpr auto names_of(TripleLoss) { return std::array{"softmax", "bce"}; }  ///< on command lines
 
+namespace kernels {
+
+/// A loss of each query with its true entity and some that were drawn. `softmax`: -log of the true one's
+/// share of the softmax of all. `bce`: softplus(-(margin + y)) + Σ_k w_k softplus(margin + n_k), with the
+/// weights w = softmax(temperature n), which take no gradient (self-adversarial; Sun et al. 2019, eq. 5 and
+/// 6); a temperature of 0 weighs all alike, 1 / K.
+struct DrawnLossRule {
+  TripleLoss kind = TripleLoss::softmax;  ///< which of the two
+  double margin = 0.0;                    ///< added to every score
+  double temperature = 0.0;               ///< of the weights
+};
+
+}  // namespace kernels
 }  // namespace adj
