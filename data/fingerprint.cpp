@@ -91,6 +91,8 @@ std::string fingerprint(const Dataset& data) {
     hash.add(static_cast<uint64_t>(x.bits));
     hash.add(static_cast<uint64_t>(x.cols));
     for (const Tensor& tensor : {x.bytes, x.scale, x.zero}) hash.add(tensor);
+  } else if (data.x && data.x.is_typed()) {
+    for (const Tensor& x : data.x.typed().x) hash.add(x);
   } else if (data.x_in_file) {
     hash.add(data.x_in_file);
   } else {

@@ -5,9 +5,23 @@
 #include <adjoint/kernels/index/gather.h>
 #include <adjoint/kernels/norm/norm.h>
 
+#include <algorithm>
+#include <numeric>
+
 namespace adj {
 
+int64_t TypedFeatures::rows() const { return first_row(counts.size()); }
+int64_t TypedFeatures::first_row(size_t type) const {
+  return std::accumulate(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(type), int64_t{0});
+}
+
+const TypedFeatures& Features::typed() const {
+  ADJ_CHECK(is_typed(), "features: expected those of several types of nodes, but they are {}", kind());
+  return *typed_;
+}
+
 const char* Features::kind() const {
+  if (is_typed()) return "of several types of nodes";
   return is_dense() ? "dense" : is_sparse() ? "sparse" : is_quantized() ? "quantised" : "absent";
 }
 
@@ -27,13 +41,19 @@ const PackedRows& Features::quantized() const {
 }
 
 int64_t Features::rows() const {
+  if (is_typed()) return typed_->rows();
   return is_sparse() ? sparse_.rows() : is_quantized() ? quantized_.rows() : dense().size(0);
 }
 int64_t Features::cols() const {
+  int64_t sum = 0;
+  if (is_typed())
+    for (const Tensor& x : typed_->x) sum += x ? x.size(1) : 0;
+  if (is_typed()) return sum;
   return is_sparse() ? sparse_.cols() : is_quantized() ? quantized_.cols : dense().size(1);
 }
 
 Device Features::device() const {
+  if (is_typed()) return typed_->device;
   return is_sparse() ? sparse_.device() : is_quantized() ? quantized_.device() : dense().device();
 }
 
@@ -43,13 +63,38 @@ int64_t Features::bytes() const {
     for (const Tensor& tensor : held) bytes += tensor ? tensor.bytes() : 0;
     return static_cast<int64_t>(bytes);
   };
+  if (is_typed()) {
+    int64_t bytes = sum({typed_->types, typed_->numbers, typed_->order});
+    for (const Tensor& x : typed_->x) bytes += sum({x});
+    return bytes;
+  }
   if (is_quantized()) return sum({quantized_.bytes, quantized_.scale, quantized_.zero});
   if (!is_sparse()) return sum({dense()});
   const Csr& csr = sparse_.relation().csr();
   return sum({csr.offsets, csr.indices, sparse_.values()});
 }
 
+namespace {
+
+/// These with f(x) for the tensor x of each type that has one.
+template <class F>
+TypedFeatures with_each(TypedFeatures rows, F&& f) {
+  for (Tensor& x : rows.x)
+    if (x) x = f(x);
+  return rows;
+}
+
+}  // namespace
+
 Features Features::to(Device device) const {
+  if (is_typed()) {
+    TypedFeatures moved = with_each(*typed_, [device](const Tensor& x) { return x.to(device); });
+    moved.device = device;
+    moved.types = moved.types.to(device);
+    moved.numbers = moved.numbers.to(device);
+    moved.order = moved.order.to(device);
+    return Features(std::move(moved));
+  }
   Features moved = *this;
   moved.dense_ = dense_.to(device);
   moved.sparse_ = sparse_.to(device);
@@ -58,6 +103,7 @@ Features Features::to(Device device) const {
 }
 
 Features Features::to(DType dtype) const {
+  if (is_typed()) return Features(with_each(*typed_, [dtype](const Tensor& x) { return x.to(dtype); }));
   if (is_quantized()) return *this;
   return is_sparse() ? Features(sparse_.for_features(dtype)) : Features(dense().to(dtype));
 }
@@ -122,14 +168,51 @@ SparseMatrix rows_of(const SparseMatrix& x, const Tensor& index) {
                       whole.values ? detail::gather_edges(whole.values, entry) : Tensor());
 }
 
+Tensor gathered(const Tensor& x, const Tensor& index) {
+  Tensor y = Tensor::empty({index.numel(), x.size(1)}, x.dtype(), x.device());
+  kernels::gather_rows({.x = x, .index = index, .y = y});
+  return y;
+}
+
+/// The rows of a batch, each type's in the order of `index`.
+TypedFeatures rows_of(const TypedFeatures& all, const Tensor& index) {
+  ADJ_CHECK(all.whole(), "features: rows of a batch of several types of nodes, expected those of all nodes");
+  const std::vector<int32_t> wanted = index.to_vector<int32_t>();
+  std::vector<int64_t> first{0};  // joint number of each type's first node
+  for (const int64_t count : all.counts) first.push_back(first.back() + count);
+  TypedFeatures rows{.x = all.x, .counts = std::vector<int64_t>(all.counts.size(), 0), .device = all.device};
+  std::vector<int32_t> type(wanted.size());
+  for (size_t k = 0; k < wanted.size(); ++k) {
+    ADJ_CHECK(wanted[k] >= 0 && wanted[k] < first.back(), "features: row {} at position {}, expected 0 to {}",
+              wanted[k], k, first.back() - 1);
+    type[k] = static_cast<int32_t>(std::upper_bound(first.begin(), first.end(), int64_t{wanted[k]}) -
+                                   first.begin() - 1);
+    ++rows.counts[static_cast<size_t>(type[k])];
+  }
+  std::vector<int64_t> next(first.size());
+  for (size_t t = 0; t < rows.counts.size(); ++t) next[t] = rows.first_row(t);
+  std::vector<int32_t> numbers(wanted.size()), order(wanted.size());
+  for (size_t k = 0; k < wanted.size(); ++k) {
+    const auto t = static_cast<size_t>(type[k]);
+    const int64_t row = next[t]++;
+    numbers[static_cast<size_t>(row)] = static_cast<int32_t>(wanted[k] - first[t]);
+    order[k] = static_cast<int32_t>(row);
+  }
+  if (all.types) rows.types = Tensor::from(type, all.device);
+  rows.numbers = Tensor::from(numbers, all.device);
+  rows.order = Tensor::from(order, all.device);
+  for (size_t t = 0; t < rows.counts.size(); ++t)
+    if (all.x[t]) rows.x[t] = gathered(all.x[t], rows.numbers.rows(rows.first_row(t), rows.first_row(t + 1)));
+  return rows;
+}
+
 }  // namespace
 
 Features Features::rows(const Tensor& index) const {
+  if (is_typed()) return Features(rows_of(*typed_, index));
   if (is_sparse()) return rows_of(sparse_, index);
   ADJ_CHECK(dropout_rule_.threshold == 0, "features: rows of ones with dropout, expected ones without");
-  const Tensor& all = is_quantized() ? quantized_.bytes : dense();
-  Tensor picked = Tensor::empty({index.numel(), all.size(1)}, all.dtype(), all.device());
-  kernels::gather_rows({.x = all, .index = index, .y = picked});
+  const Tensor picked = gathered(is_quantized() ? quantized_.bytes : dense(), index);
   if (!is_quantized()) return Features(picked);
   Features rows = *this;
   rows.quantized_.bytes = picked;

@@ -22,9 +22,9 @@ class RowsInMemory : public FeatureStore {
   int64_t rows() const override { return x_.rows(); }
   int64_t cols() const override { return x_.cols(); }
   bool is_sparse() const override { return x_.is_sparse(); }
-  Device reads_nodes_on() const override { return x_.device(); }
+  Device reads_nodes_on() const override { return x_.is_typed() ? Device::cpu() : x_.device(); }
   Features gather(const Tensor& nodes, Device device) const override {
-    return x_.rows(nodes.to(x_.device())).to(device);
+    return x_.rows(x_.is_typed() ? nodes : nodes.to(x_.device())).to(device);
   }
 
  private:

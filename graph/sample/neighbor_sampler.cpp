@@ -1,4 +1,5 @@
 #include <adjoint/core/stream.h>
+#include <adjoint/graph/detail/index.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/sample/neighbor_sampler.h>
 #include <adjoint/kernels/index/select.h>
@@ -62,10 +63,55 @@ class NodeTables {
   std::vector<NodeTable> free_;
 };
 
-/// Weights by entry of the structure, their prefix sums per row, and the number of positive ones per row.
-kernels::EntryWeights entry_weights(const Graph& graph) {
+/// What is drawn from: rows of sources, and the edge of each entry (absent: its own number).
+struct Rows {
+  Csr sources;
+  Tensor order;
+};
+
+/// The rows of one target and one relation each, and which of them a target has.
+struct RelationRows {
+  Rows rows;
+  Csr of_targets;
+};
+
+RelationRows relation_rows(const Graph& graph) {
+  const auto type = graph.edge_attributes().find("type");
+  ADJ_CHECK(
+      type != graph.edge_attributes().end() && type->second.dtype() == DType::i32 && type->second.dims() == 1,
+      "neighbor sampler: fan-outs per relation need the edge attribute \"type\", int32 [M]");
+  const Tensor& types = type->second;
+  const EdgeIndex edges = graph.edge_index();
+  int32_t relations = 0;
+  for (const int32_t t : types.to_vector<int32_t>()) {
+    ADJ_CHECK(t >= 0 && t < kMostInBlock, "neighbor sampler: a relation {}, expected 0 or more", t);
+    relations = std::max(relations, t + 1);
+  }
+  const detail::SortedEdges sorted = detail::sorted_edges(relations, graph.num_nodes(), {types, edges.dst});
+  const auto offsets = sorted.csr.offsets.to_vector<int64_t>();
+  const auto entry_type = sorted.csr.indices.to_vector<int32_t>();
+  std::vector<int64_t> first, rows_of_target{0};
+  for (size_t i = 0; i + 1 < offsets.size(); ++i) {
+    for (int64_t e = offsets[i]; e < offsets[i + 1]; ++e)
+      if (e == offsets[i] || entry_type[static_cast<size_t>(e)] != entry_type[static_cast<size_t>(e - 1)])
+        first.push_back(e);
+    rows_of_target.push_back(std::ssize(first));
+  }
+  const auto count = std::ssize(first);
+  first.push_back(graph.num_edges());
+  const Device device = graph.device();
+  Csr sources{count, graph.num_nodes(), Tensor::from(first, device),
+              sorted.order ? detail::gather_edges(edges.src, sorted.order) : edges.src};
+  sources.ascending = false;
+  return {{std::move(sources), sorted.order},
+          {graph.num_nodes(), std::max<int64_t>(1, count), Tensor::from(rows_of_target, device),
+           detail::iota(count, device)}};
+}
+
+/// Weights by entry of the rows, their prefix sums per row, and the number of positive ones per row.
+kernels::EntryWeights entry_weights(const Graph& graph, const Rows& rows) {
   ADJ_CHECK(graph.edge_weight(), "neighbor sampler: weighted sampling of a graph without edge weights");
-  const Csr& csr = graph.in_edges();
+  const Csr& csr = rows.sources;
   const std::vector<float> weight = graph.edge_weight().to_vector<float>();
   for (size_t e = 0; e < weight.size(); ++e)
     ADJ_CHECK(std::isfinite(weight[e]) && weight[e] >= 0.0f,
@@ -73,7 +119,7 @@ kernels::EntryWeights entry_weights(const Graph& graph) {
               weight[e]);
   const std::vector<int64_t> offsets = csr.offsets.to_vector<int64_t>();
   std::vector<int32_t> order;
-  if (graph.relation().csr_order()) order = graph.relation().csr_order().to_vector<int32_t>();
+  if (rows.order) order = rows.order.to_vector<int32_t>();
   std::vector<float> by_entry(weight.size());
   std::vector<double> sums(weight.size());
   std::vector<int32_t> positive(static_cast<size_t>(csr.rows));
@@ -158,31 +204,44 @@ Tensor checked_seeds(const Tensor& seeds, const Graph& graph) {
 struct NeighborSampler::Impl {
   Graph graph;
   NeighborSampling options;
-  std::optional<kernels::EntryWeights> weights;
+  Rows rows;                                // of each target, or of each of its relations
+  std::optional<Csr> rows_of_targets = {};  // then which
+  std::optional<kernels::EntryWeights> weights = {};
   mutable NodeTables tables;
 
   Hop sample_hop(int64_t hop, uint64_t seed, NodeTable& table, Growing& batch) const {
     const Device device = graph.device();
     const int64_t targets = batch.known;
-    const Tensor rows = batch.nodes.rows(0, targets);
-    const kernels::NeighborSample sample{.csr = graph.in_edges(),
-                                         .rows = rows,
+    Tensor chosen = batch.nodes.rows(0, targets), parts;  // rows of target i: parts[i] to parts[i + 1]
+    if (rows_of_targets) {
+      const kernels::NeighborSample all{
+          .csr = *rows_of_targets, .rows = chosen, .fanout = kAllNeighbors, .key = {}};
+      parts = Tensor::empty({targets + 1}, DType::i64, device);
+      kernels::sample_counts({.request = all, .offsets = parts});
+      const int64_t count = parts.rows(targets, targets + 1).to_vector<int64_t>()[0];
+      Tensor entry = Tensor::empty({count}, DType::i32, device), number = Tensor::empty_like(entry);
+      kernels::sample_neighbors({.request = all, .offsets = parts, .entry = entry, .col = number});
+      chosen = number;
+    }
+    const kernels::NeighborSample sample{.csr = rows.sources,
+                                         .rows = chosen,
                                          .fanout = options.fanouts[static_cast<size_t>(hop)],
                                          .choice = choice_of(options),
                                          .key = {.seed = seed, .stream = static_cast<uint64_t>(hop)},
                                          .weights = weights ? &*weights : nullptr};
-    Tensor offsets = Tensor::empty({targets + 1}, DType::i64, device);
+    const int64_t drawn = chosen.numel();
+    Tensor offsets = Tensor::empty({drawn + 1}, DType::i64, device);
     kernels::sample_counts({.request = sample, .offsets = offsets});
-    const int64_t edges = offsets.rows(targets, targets + 1).to_vector<int64_t>()[0];
+    const int64_t edges = offsets.rows(drawn, drawn + 1).to_vector<int64_t>()[0];
     ADJ_CHECK(edges < kMostInBlock - table.base - batch.known,
               "neighbor sampler: {} edges of {} targets in hop {}, expected a batch of fewer than {}", edges,
               targets, hop + 1, kMostInBlock - table.base - batch.known);
     Tensor entry = Tensor::empty({edges}, DType::i32, device), col = Tensor::empty_like(entry);
     kernels::sample_neighbors({.request = sample, .offsets = offsets, .entry = entry, .col = col});
-    const Tensor& order = graph.relation().csr_order();
+    if (parts) offsets = detail::gather_edges(offsets, parts.to(DType::i32));
     const Tensor numbers = number(col, table, batch);
     return {targets, batch.known, std::move(offsets), numbers,
-            order ? detail::gather_edges(order, entry) : entry};
+            rows.order ? detail::gather_edges(rows.order, entry) : entry};
   }
 };
 
@@ -196,7 +255,14 @@ NeighborSampler::NeighborSampler(Graph graph, NeighborSampling options) {
       !options.labor || (!options.replace && !options.weighted),
       "neighbor sampler: labor is uniform and without replacement, conflicts with replace and weighted");
   auto impl = std::make_shared<Impl>();
-  if (options.weighted) impl->weights = entry_weights(graph);
+  if (options.per_relation) {
+    RelationRows by_relation = relation_rows(graph);
+    impl->rows = std::move(by_relation.rows);
+    impl->rows_of_targets = std::move(by_relation.of_targets);
+  } else {
+    impl->rows = {graph.in_edges(), graph.relation().csr_order()};
+  }
+  if (options.weighted) impl->weights = entry_weights(graph, impl->rows);
   impl->graph = std::move(graph);
   impl->options = std::move(options);
   impl_ = std::move(impl);

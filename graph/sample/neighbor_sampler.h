@@ -25,6 +25,9 @@ struct NeighborSampling {
   /// so a batch reads fewer nodes. All edges of a target are equally likely, so the mean over the sample is
   /// an estimate of the mean over all. Excludes replace and weighted.
   bool labor = false;
+  /// The fan-outs are of each relation of a node's in-edges, by the graph's edge attribute "type", not of all
+  /// together: a node with few edges of a relation keeps these. Edges are then sorted by target and relation.
+  bool per_relation = false;
   /// Blocks have the weights of their edges: those that only draw need not be copied.
   bool keeps_weights = true;
 };
@@ -37,8 +40,9 @@ struct NeighborSampling {
 class NeighborSampler {
  public:
   /// Throws without fan-outs, for one that is neither -1 nor 1 or more, for options that exclude each other,
-  /// and for weighted sampling without weights, or with one that is negative or not finite (naming its edge).
-  /// Weighted sampling takes 12 bytes per edge and 4 per node.
+  /// per relation without "type", and for weighted sampling without weights, or with one that is negative or
+  /// not finite (naming its edge). Weighted sampling takes 12 bytes per edge and 4 per node; per relation 8
+  /// more per edge, and 12 per relation of a node, sorted once.
   NeighborSampler(Graph graph, NeighborSampling options);
 
   /// The batch of `seeds`, int32 or int64 [B], in any order, distinct: a block per layer, in the order of

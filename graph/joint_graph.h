@@ -1,0 +1,55 @@
+#pragma once
+
+#include <adjoint/graph/block.h>
+#include <adjoint/graph/graph.h>
+#include <adjoint/graph/hetero_graph.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace adj {
+
+/// The types of a heterogeneous graph by number: node i of type t is node offsets()[t] + i of the joint
+/// graph, and edges of relation r have r as the attribute "type".
+struct GraphSchema {
+  struct Nodes {
+    std::string name;
+    int64_t count = 0;     ///< nodes of this type
+    int64_t features = 0;  ///< columns of their features; 0: none
+    bool operator==(const Nodes&) const = default;
+  };
+  std::vector<Nodes> nodes;         ///< the target type, which is predicted, first
+  std::vector<EdgeType> relations;  ///< with reverse ones
+
+  std::vector<int64_t> offsets() const;  ///< [types + 1], of the counts
+  int64_t num_nodes() const { return offsets().back(); }
+  int64_t num_features() const;  ///< columns of all types together
+  bool operator==(const GraphSchema&) const = default;
+};
+
+/// The relations of a graph in its order, with `reverse` each followed by its reverse, (dst, "rev_NAME",
+/// src), unless the graph has a relation of that type or (dst, "NAME^-1", src), or it is the same edges (a
+/// symmetric relation), or is itself the reverse of another.
+std::vector<EdgeType> relations_of(const HeteroGraph& graph, bool reverse);
+
+/// Per type of nodes the number of node i among the schema's nodes of that type, int32 [nodes of the graph];
+/// types that are absent keep their numbers.
+using NodeNumbers = std::map<std::string, Tensor, std::less<>>;
+
+/// One graph out of the schema's types, on the CPU: edges in the order of `relations`, each in its own order
+/// (Graph::input_order()), with the int32 attribute "type" [M]; reverse ones that `graph` lacks are made of
+/// those that it has. If a relation has weights (the attribute "weight", which a reverse one shares), all
+/// have, of 1 where there are none; other attributes are left out. Throws, naming it and what there is, for a
+/// type that the graph lacks, a relation between types that the schema lacks, and more nodes than the schema
+/// has.
+Graph join(const HeteroGraph& graph, const GraphSchema& schema, const NodeNumbers& numbers = {});
+
+/// What join() leaves out: "time of (a, b, c)" per attribute, and types of nodes and edges that are not in
+/// the schema.
+std::vector<std::string> left_out(const HeteroGraph& graph, const GraphSchema& schema);
+
+/// The edges into the first `count` nodes of a whole graph, as a block of all nodes; made once per graph.
+Block edges_into_first(const Graph& graph, int64_t count);
+
+}  // namespace adj
