@@ -41,9 +41,10 @@ bool read(int argc, char** argv, const Spec& spec, Options& o) {
   return true;
 }
 
-Dataset make(const Spec& spec, const Options& o) {
+template <class Make>
+auto make(const Make& draw, const Options& o) {
   try {
-    Dataset data = spec.make(static_cast<uint64_t>(o.seed));
+    auto data = draw(static_cast<uint64_t>(o.seed));
     if (!o.name.empty()) data.name = o.name;
     return data;
   } catch (const OutOfMemory&) {
@@ -53,6 +54,21 @@ Dataset make(const Spec& spec, const Options& o) {
   }
 }
 
+/// Makes the dataset, writes it with save(data, path, gzip), and says so.
+template <class Make, class Save>
+void generate(const Spec& spec, const Options& o, const Make& draw, Save save) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto data = make(draw, o);
+  const double drawn_s = seconds_since(start);
+  if (data.graph.num_edges() >= kLarge)
+    log_info("{}: {} edges generated in {:.1f} s, writing", spec.name, data.graph.num_edges(), drawn_s);
+  const auto written = std::chrono::steady_clock::now();
+  save(data, o.out, static_cast<int>(o.gzip));
+  const double written_s = seconds_since(written);
+  print_summary(o.out, data);
+  fmt::print("generated in {:.2f} s, written in {:.2f} s\n", drawn_s, written_s);
+}
+
 void generate(int argc, char** argv) {
   const auto chosen = chosen_kind(argc, argv, kUsage, "Writes a generated dataset as HDF5.", specs());
   Options o;
@@ -60,16 +76,8 @@ void generate(int argc, char** argv) {
   const Spec& spec = *chosen;
   RunFiles().write("out", o.out);
 
-  const auto start = std::chrono::steady_clock::now();
-  const Dataset data = make(spec, o);
-  const double drawn_s = seconds_since(start);
-  if (data.graph.num_edges() >= kLarge)
-    log_info("{}: {} edges generated in {:.1f} s, writing", spec.name, data.graph.num_edges(), drawn_s);
-  const auto written = std::chrono::steady_clock::now();
-  save_dataset(data, o.out, static_cast<int>(o.gzip));
-  const double written_s = seconds_since(written);
-  print_summary(o.out, data);
-  fmt::print("generated in {:.2f} s, written in {:.2f} s\n", drawn_s, written_s);
+  spec.make_typed ? generate(spec, o, spec.make_typed, save_typed_dataset)
+                  : generate(spec, o, spec.make, save_dataset);
 }
 
 }  // namespace

@@ -193,12 +193,22 @@ Spec planted() {
       }};
 }
 
+Spec mag() {
+  const auto scale = std::make_shared<double>(1.0);
+  return {"ogbn-mag",
+          "a graph of several types with the counts of ogbn-mag",
+          {{"scale", scale.get(), "X", "factor of all counts"}},
+          {},
+          [scale](uint64_t seed) { return make_mag_dataset(*scale, seed); }};
+}
+
 }  // namespace
 
 std::vector<Spec> specs() {
   std::vector<Spec> all{
       citation(),
       planted(),
+      mag(),
       graph_spec<RMatOptions>("rmat", "a recursive matrix (R-MAT; Chakrabarti et al. 2004)"),
       graph_spec<PowerLawOptions>("power-law", "power-law in-degrees, or both degrees"),
       graph_spec<ErdosRenyiOptions>("erdos-renyi", "uniformly drawn distinct edges"),

@@ -2,6 +2,7 @@
 
 #include <adjoint/core/option.h>
 #include <adjoint/data/generators.h>
+#include <adjoint/data/typed_generators.h>
 
 #include <functional>
 #include <string>
@@ -13,8 +14,9 @@ namespace adj::apps {
 struct Spec {
   std::string name, summary;
   OptionList options;
-  /// Throws adj::Error for options out of range or in conflict.
+  /// Throw adj::Error for options out of range or in conflict; a dataset of one type or of several.
   std::function<Dataset(uint64_t seed)> make;
+  std::function<TypedDataset(uint64_t seed)> make_typed = {};
 };
 
 /// All of them, the named graphs last, each with new options.
