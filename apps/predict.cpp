@@ -13,6 +13,7 @@
 #include <adjoint/training/feature_place.h>
 #include <adjoint/training/graphs.h>
 #include <adjoint/training/inputs.h>
+#include <adjoint/training/typed_inputs.h>
 
 #include <algorithm>
 #include <chrono>
@@ -188,12 +189,15 @@ void predict(const PredictOptions& o) {
   if (!o.checkpoint.empty()) loaded = load_checkpoint_model(o.checkpoint, device);
   if (loaded && o.batches.evaluation == EvaluationMethod::layers) require_layers(loaded->model());
   if (loaded) check_requests(*loaded, o);
-  Dataset data = load_dataset(o.data, load_options(o.batches));
+  std::optional<MatchedTypes> types;
+  if (loaded && loaded->description().types)
+    types = match_types(load_types(o.data), o.data, loaded->description());
+  Dataset data = types ? types->target : load_dataset(o.data, load_options(o.batches));
   loaded ? set_node_features(data, o.data, loaded->description())
          : set_node_features(data, o.data, o.options);
   if (loaded && loaded->of_graphs() && !data.graph_offsets)
     data_fail("{}: graphs/offsets: missing, {} was trained on graphs", o.data, loaded->origin());
-  require_features(data, o.data, "predict");
+  if (!types) require_features(data, o.data, "predict");
   if (!data.splits.empty()) {
     const bool trained = loaded && !loaded->of_links();
     const size_t split = o.split != "auto" ? static_cast<size_t>(*split_number(o.split))
@@ -202,6 +206,7 @@ void predict(const PredictOptions& o) {
     if (split >= data.splits.size())
       usage_fail("--split: expected 0 to {} for {}, got {}", data.splits.size() - 1, o.data, split);
     data.use_split(split);
+    if (types && types->joint.y) types->joint.use_split(split);
   }
   if (!loaded) {
     loaded = load_foreign(o, data, device);
@@ -212,18 +217,20 @@ void predict(const PredictOptions& o) {
   if (!trained.of_links()) metric = metric_of(trained.description(), o.checkpoint);
   execution_options_of(trained.description()).apply();
   match_names(data, o.data, trained.description());
-  if (data.num_features() != trained.num_features())
+  if (!types && data.num_features() != trained.num_features())
     data_fail("{}: nodes/x: {} columns, but {} was trained on {}", o.data, data.num_features(), o.checkpoint,
               trained.num_features());
   if (o.class_scores) check_class_scores(trained, o, data);
   Tensor embeddings;
   if (!o.embeddings.empty() && !trained.of_links())  // prepares edges and features itself
     embeddings = trained.of_graphs() ? trained.embeddings(data.graph, data.graph_offsets, data.x)
-                                     : trained.embeddings(data.graph, data.x);
+                 : types ? types->of_target(trained.embeddings(types->joint.graph, types->joint.x))
+                         : trained.embeddings(data.graph, data.x);
   if (!o.attention.empty())
     write_attention(o.attention, "predict", data, trained.attention(data.graph, data.x), o.escape_formulas);
-  const Graph whole = data.graph;
-  take_edge_inputs(data, o.data, trained.description(), trained.model().edge_support());
+  Dataset& input = types ? types->joint : data;  // of the model
+  const Graph whole = input.graph;
+  take_edge_inputs(input, o.data, trained.description(), trained.model().edge_support());
   std::vector<std::string> notes;
   const Tensor nodes = o.nodes.empty() ? Tensor()
                                        : chosen_nodes("nodes", o.nodes, data, o.data, trained.of_graphs(),
@@ -231,17 +238,18 @@ void predict(const PredictOptions& o) {
   const EdgeIndex pairs =
       o.pairs.empty() ? EdgeIndex() : read_pairs(o.pairs, data, o.data, o.text.format(), &notes);
   for (const std::string& note : notes) log_info("{}", note);
-  scale_features(data, o.data, trained.scaling());
-  log_clamped(data, trained.quantization());
-  quantize_features(data, trained.quantization());
+  scale_features(input, o.data, trained.scaling());
+  log_clamped(input, trained.quantization());
+  quantize_features(input, trained.quantization());
   const bool known_split = !metric || data.splits.empty() || !labels_for(trained.description(), data) ||
-                           has_training_split(trained.description(), data, whole);
+                           has_training_split(trained.description(), input, whole);
   data = placed_on(device, data, o.batches);
+  if (types) input = placed_on(device, input, o.batches);
   const std::string model = trained.describe();
   log_info("{} of {} on {}: {} nodes, {} edges, {}", model, trained.origin(), printable(data.name),
-           data.num_nodes(), data.graph.num_edges(), device.str());
+           input.num_nodes(), input.graph.num_edges(), device.str());
 
-  const Tensor output = run(trained, data, o.batches);
+  const Tensor raw = run(trained, input, o.batches), output = types ? types->of_target(raw) : raw;
   if (!o.embeddings.empty())
     write_embeddings(o.embeddings, "predict", data, trained.of_links() ? output : embeddings,
                      trained.of_graphs(), o.escape_formulas, nodes);

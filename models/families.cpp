@@ -5,8 +5,8 @@
 namespace adj::models {
 
 std::vector<ModelFamily> families() {
-  return {gcn(),       gat(),  sage(), gin(),  transformer(), agnn(),
-          graph_gin(), link(), edge(), qgnn(), graph_qgin()};
+  return {gcn(),  gat(),  sage(), gin(),        transformer(), agnn(), graph_gin(),
+          link(), edge(), qgnn(), graph_qgin(), rgcn(),        hgt()};
 }
 
 }  // namespace adj::models

@@ -47,7 +47,7 @@ namespace {
 
 /// What does not depend on the widths is asked of it.
 std::unique_ptr<Model> narrow_model(const ModelFamily& family, ModelOptions options) {
-  options.hidden = options.edge_dim = 1;
+  options.hidden = options.edge_dim = options.heads = 1;
   return family.make(1, 1, options);
 }
 

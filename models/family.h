@@ -18,6 +18,7 @@ struct ModelFamily {
   std::unique_ptr<Model> (*make_checked)(int64_t in, int64_t out, const ModelOptions&) = nullptr;
   ModelOptions defaults = {};  ///< of the paper, where the family's differ
   bool in_pyg = true;          ///< PyG has these layers: `predict` reads its weights (models/pyg_state.h)
+  bool typed = false;          ///< of graphs of several types (ModelOptions::types)
 
   /// Whether `options` has an option of that name.
   bool takes(const std::string& option) const;
@@ -61,6 +62,8 @@ ModelFamily graph_gin();    ///< GIN or GINE of whole graphs, with a readout of 
 ModelFamily link();         ///< LinkModel: logits of pairs of nodes
 ModelFamily edge();         ///< EdgeModel: outputs of edges
 ModelFamily qgnn();         ///< quantised GCN or GIN of nodes, also for IntegerModel (QGTC, Wang 2022)
+ModelFamily rgcn();         ///< R-GCN of heterogeneous graphs (Schlichtkrull 2018)
+ModelFamily hgt();          ///< transformer of heterogeneous graphs (Hu 2020)
 ModelFamily graph_qgin();   ///< graph_gin() quantised, also for IntegerModel
 
 /// All families.

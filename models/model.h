@@ -4,9 +4,11 @@
 #include <adjoint/graph/block.h>
 #include <adjoint/graph/features.h>
 #include <adjoint/nn/conv/structure.h>
+#include <adjoint/nn/embedding.h>
 #include <adjoint/nn/module.h>
 
 #include <span>
+#include <vector>
 
 namespace adj::models {
 
@@ -49,13 +51,15 @@ struct NodeModel : Model {
   /// layer includes the norm and activation after it.
   virtual Var over(size_t layer, const Block& block, const Var& x) const;
   /// Input of the first layer over a block: dense, of the parameters' dtype.
-  Var input(const Features& x) const;
+  virtual Var input(const Features& x) const;
   /// [seeds, outputs]: one block per layer, `x` for the first block's sources. Throws UsageError if the
   /// number of blocks differs from the number of layers.
   Var operator()(std::span<const Block> blocks, const Features& x) const;
   /// Precomputes what a step derives from a batch's graph. Called by loader threads in parallel with
   /// training.
   virtual void prepare(const Graph& graph) const;
+  /// Embeddings of nodes, whose gradients may be of rows alone.
+  virtual std::vector<const nn::Embedding*> tables() const { return {}; }
   virtual void prepare_block(const Block&) const {}  ///< likewise from a block, on the batch's device
   /// The matrix with which all layers sum over neighbours, if they do.
   virtual PropagationMatrix propagation_matrix() const { return PropagationMatrix::none; }

@@ -4,6 +4,7 @@
 #include <adjoint/data/dataset_splits.h>
 #include <adjoint/models/model_description.h>
 #include <adjoint/models/node_features.h>
+#include <adjoint/models/training_types.h>
 #include <adjoint/optim/non_finite.h>
 
 #include <limits>
@@ -124,9 +125,12 @@ ModelDescription description_of(const models::Checkpoint& checkpoint) {
       (d.task == Task::none) != (d.program == "train_link"))
     data_fail("{}: facts@task: '{}', which {} does not train", checkpoint.path, checkpoint.text("task"),
               d.program);
-  d.num_features = checkpoint.integer("features", 1, kMost);
+  d.num_features = checkpoint.integer("features", family.typed ? 0 : 1, kMost);
   d.num_outputs = checkpoint.integer("outputs", 1, kMost);
   static_cast<models::Preprocessing&>(d) = models::Preprocessing::load(checkpoint);
+  if (family.typed != (d.types != nullptr))
+    data_fail("{}: tensors/types: {}", checkpoint.path, family.typed ? "missing" : "of another program");
+  if (d.types) d.options.types.schema = {d.types, &d.types->schema};
   d.options.edge_dim = d.edges.width();
   const int64_t best = checkpoint.integer("best_epoch", -1, kMost);
   d.origin = fmt::format("{}, epoch {}", checkpoint.program,

@@ -31,6 +31,7 @@ using O = ModelOptions;
 using Q = QuantizedModelOptions;
 using L = LinkModelOptions;
 using G = GraphModelOptions;
+using T = TypedModelOptions;
 
 /// The field o.*path[0].*path[1]…
 template <auto... path>
@@ -79,6 +80,15 @@ const std::vector<ModelOption>& all_options() {
        IntegerRange{0, kWidest}},
       {"decoder", any<&O::links, &L::decoder>, "NAME",
        "dot (inner product of the embeddings) or mlp (MLP on their elementwise product)"},
+      {"bases", at<&O::types, &T::bases>, "B",
+       "bases of which the weights of all relations are combinations (0: each has its own)", "",
+       IntegerRange{0, 1 << 16}},
+      {"inputs", any<&O::types, &T::inputs>, "WHAT",
+       "of the first layer: embedding (linear maps of the types' features, and a learnt embedding of each "
+       "node "
+       "of types without), one-hot (without features: weights of each node in each relation) or auto "
+       "(one-hot "
+       "up to 2^26 weights)"},
       {"pool", pools, "METHOD", "pooling of a graph's nodes: sum, mean or max"},
       {"node-features", any<&O::node_features>, "WHAT",
        "file; or without its features: constant (1), degree (the in-degree), one-hot-degree, random-walk "

@@ -7,9 +7,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
+
+namespace adj {
+struct GraphSchema;
+}
 
 namespace adj::models {
 
@@ -31,6 +36,13 @@ constexpr auto names_of(NodeFeatures) {
   return std::array{"file", "constant", "degree", "one-hot-degree", "random-walk", "learned"};
 }
 
+/// Input of a model of several types of nodes: linear maps of their features, and an embedding of each node
+/// of types without; or, if no type has features, a one-hot vector, so that the first layer has a weight row
+/// of each node in each relation (Schlichtkrull et al. 2018). automatic: the latter while that is at most
+/// 2^26 numbers.
+enum class TypedInputs : uint8_t { automatic, one_hot, embedding };
+constexpr auto names_of(TypedInputs) { return std::array{"auto", "one-hot", "embedding"}; }  ///< in options
+
 /// tf32: matrix products on a GPU with rounded operands. bfloat16: storage of features and parameters.
 enum class Precision : uint8_t { float32, tf32, bfloat16 };
 constexpr auto names_of(Precision) { return std::array{"float32", "tf32", "bfloat16"}; }  ///< in options
@@ -51,6 +63,13 @@ struct QuantizedModelOptions {
 struct LinkModelOptions {
   int64_t embedding = 0;           ///< width of the node embeddings; 0: hidden
   Decoder decoder = Decoder::dot;  ///< what scores two embeddings
+};
+
+/// Options of models of heterogeneous graphs.
+struct TypedModelOptions {
+  int64_t bases = 0;                               ///< of the relations' weights; 0: each has its own
+  TypedInputs inputs = TypedInputs::automatic;     ///< of the first layer
+  std::shared_ptr<const GraphSchema> schema = {};  ///< of the graph, with counts; no option. Null: one type
 };
 
 /// Options of models of graphs.
@@ -83,6 +102,7 @@ struct ModelOptions {
   QuantizedModelOptions quantized = {};  ///< quantised models
   LinkModelOptions links = {};           ///< models of links; of edges without the decoder
   GraphModelOptions graphs = {};         ///< models of graphs
+  TypedModelOptions types = {};          ///< models of heterogeneous graphs
 };
 
 /// An option: its name on command lines and in checkpoints, its field and its help text.

@@ -3,6 +3,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/models/preprocessing.h>
+#include <adjoint/models/training_types.h>
 
 namespace adj::models {
 
@@ -111,6 +112,7 @@ EdgeInputs Preprocessing::edge_inputs(const Checkpoint& checkpoint) {
 Preprocessing Preprocessing::load(const Checkpoint& checkpoint) {
   Preprocessing loaded;
   loaded.edges = edge_inputs(checkpoint);
+  loaded.types = TrainingTypes::load(checkpoint);
   loaded.class_names = names_of(checkpoint, "classes", "class", checkpoint.integer("outputs"));
   const int64_t features = checkpoint.integer("features"), attributes = loaded.edges.attributes;
   loaded.feature_names = names_of(checkpoint, "columns", "column", features);
@@ -134,6 +136,7 @@ Preprocessing Preprocessing::load(const Checkpoint& checkpoint) {
 }
 
 void Preprocessing::save(Checkpoint& checkpoint) const {
+  if (types) types->save(checkpoint);
   if (scaling.standardizes()) {
     checkpoint.tensors["features.mean"] = scaling.mean();
     checkpoint.tensors["features.deviation"] = scaling.deviation();
@@ -165,7 +168,8 @@ int64_t edge_attribute_columns(const Graph& graph) {
 
 Graph EdgeInputs::apply(const Graph& graph) const {
   Graph taken = graph;
-  for (const auto& [name, attribute] : graph.edge_attributes()) taken = taken.with_edge_attr(name, {});
+  for (const auto& [name, attribute] : graph.edge_attributes())
+    if (name != "type") taken = taken.with_edge_attr(name, {});
   if (width() > 0) {
     const int64_t edges = graph.num_edges(), columns = edge_attribute_columns(graph);
     ADJ_CHECK(attributes == 0 || columns == attributes, "{} edge attribute columns, trained on {}", columns,

@@ -7,6 +7,7 @@
 #include <adjoint/graph/graph.h>
 #include <adjoint/models/checkpoint.h>
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,8 +27,8 @@ struct EdgeInputs {
 
   /// ModelOptions::edge_dim: all columns.
   int64_t width() const { return attributes + (weights == EdgeWeights::attribute ? 1 : 0); }
-  /// The graph with exactly the weights and the attribute "attr", float32 [M, width()], that the model takes:
-  /// loaders copy whatever edges have into every batch.
+  /// The graph with exactly the weights and the attribute "attr", float32 [M, width()], that the model takes,
+  /// and the relations' numbers "type": loaders copy whatever edges have into every batch.
   /// A graph without weights where the model uses them stays so: all weigh 1. Throws if the attribute or the
   /// weight that becomes one is absent, or for another number of columns.
   Graph apply(const Graph& graph) const;
@@ -35,6 +36,8 @@ struct EdgeInputs {
 
 /// Columns of the edge attribute "attr" of a graph; 0 if it has none.
 int64_t edge_attribute_columns(const Graph& graph);
+
+struct TrainingTypes;
 
 /// Preparation of data for a trained model: scaling, then quantisation of features, class names, and what of
 /// the edges it takes.
@@ -47,11 +50,13 @@ struct Preprocessing {
   EdgeInputs edges = {.weights = EdgeWeights::used};  ///< as in older checkpoints
   std::vector<std::string> attr_names = {};           ///< of the columns of edges.attributes, or empty
   FeatureEncoder attr_encoder = {};                   ///< of the table that these are from, or empty
+  /// Of a graph of several types, whose features it scales instead of this object; else null.
+  std::shared_ptr<const TrainingTypes> types = nullptr;
 
   /// Saves the tensors features.mean, features.deviation, features.scale, features.zero, features.encoder
-  /// and attributes.encoder (JSON), and as names with offsets classes, columns and attributes, if present. A
-  /// training requires the facts features.scaling (kind), features.bits, edges.weights (EdgeWeights) and
-  /// edges.attributes (columns) to match.
+  /// and attributes.encoder (JSON), and as names with offsets classes, columns and attributes, if present,
+  /// and TrainingTypes. A training requires the facts features.scaling (kind), features.bits, edges.weights
+  /// (EdgeWeights) and edges.attributes (columns) to match.
   void save(Checkpoint& checkpoint) const;
   /// Throws DataError naming what is missing or wrong. Checkpoints before version 0.3 only have
   /// option.raw-features.

@@ -1,3 +1,4 @@
+#include <adjoint/core/log.h>
 #include <adjoint/core/option_check.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/loader/neighbor_loader.h>
@@ -59,6 +60,8 @@ OptionList NeighborLoading::options() {
   return {{"fanouts", &fanouts_, "LIST",
            "neighbor: in-edges sampled per node and hop, from the training nodes outwards, as 15,10,5 "
            "(-1: all); one number applies to every layer"},
+          {"fanouts-per", &per_, "WHAT",
+           "neighbor: what a fan-out bounds: the in-edges of a node, or those of each relation of a node"},
           {"replace", &replace_, "", "neighbor: sample with replacement"},
           {"labor", &labor_, "",
            "neighbor: sample by LABOR, which shares samples between nodes with common neighbours"},
@@ -69,6 +72,8 @@ void NeighborLoading::check(const Settings& all) const {
   (void)sampling(all.model.layers);
   if (labor_ && (replace_ || weighted_))
     usage_fail("--labor: conflicts with --{}", replace_ ? "replace" : "weighted-sampling");
+  if (per_ == FanoutsPer::relation && !all.family.typed)
+    usage_fail("--fanouts-per relation: {} has one relation, expected node", all.program());
   if (weighted_ && all.data.edge_weights == EdgeUse::ignore)
     usage_fail("--weighted-sampling: conflicts with --edge-weights ignore");
 }
@@ -83,7 +88,11 @@ NeighborSampling NeighborLoading::sampling(int64_t layers) const {
   if (fanouts.size() == 1) fanouts.resize(static_cast<size_t>(layers), fanouts.front());
   if (std::ssize(fanouts) != layers)
     usage_fail("--fanouts: {} numbers, expected one, or one for each of {} layers", fanouts.size(), layers);
-  return {.fanouts = std::move(fanouts), .replace = replace_, .weighted = weighted_, .labor = labor_};
+  return {.fanouts = std::move(fanouts),
+          .replace = replace_,
+          .weighted = weighted_,
+          .labor = labor_,
+          .per_relation = per_ == FanoutsPer::relation};
 }
 
 NeighborSampling NeighborLoading::sampling(const Run& run) const {
@@ -93,6 +102,10 @@ NeighborSampling NeighborLoading::sampling(const Run& run) const {
 }
 
 std::unique_ptr<Batches<NodeBatch>> NeighborLoading::batches(const Run& run, models::NodeModel& model) const {
+  if (run.settings().family.typed)
+    log_info(
+        "fan-outs {} are {}", fanouts_,
+        per_ == FanoutsPer::relation ? "of each relation of a node" : "of a node, over all its relations");
   return std::make_unique<NeighborBatches>(run, model, sampling(run));
 }
 

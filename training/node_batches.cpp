@@ -54,7 +54,10 @@ class WholeGraph : public Batches<NodeBatch> {
  private:
   Features rows(const Features& all) const { return part_ != nullptr ? part_->rows_of(all) : all; }
   Tensor places(const Tensor& index) const { return part_ != nullptr ? part_->places_of(index) : index; }
-  Tensor gathered(const Tensor& x) const { return part_ != nullptr && x ? part_->gather(x) : x; }
+  /// On all ranks, of the examples, which are the first nodes.
+  Tensor gathered(const Tensor& x) const {
+    return part_ != nullptr && x ? part_->gather(x).rows(0, run_.examples().size()) : x;
+  }
 
   Var evaluated(const NodeBatch& batch) {
     model_.eval();

@@ -2,10 +2,12 @@
 #include <adjoint/autograd/detail/ranks.h>
 #include <adjoint/autograd/loss.h>
 #include <adjoint/autograd/reduce.h>
+#include <adjoint/graph/detail/index.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/training/objective.h>
 
 #include <cmath>
+#include <limits>
 
 namespace adj::training {
 
@@ -26,9 +28,19 @@ Var mean_estimate(const Var& loss) {
 
 }  // namespace
 
-Objective::Objective(const Examples& examples, const ClassWeights& weights)
-    : labels_(examples.labels), y_(examples.y), class_weight_(weights.fit(examples)) {
-  if (labels_ != Labels::numbers) return;
+Objective::Objective(const Examples& examples, const ClassWeights& weights, std::optional<int64_t> rows)
+    : labels_(examples.labels),
+      examples_(examples.size()),
+      y_(examples.y),
+      class_weight_(weights.fit(examples)) {
+  if (labels_ == Labels::numbers) standardize(examples);
+  if (!rows || *rows == examples_) return;
+  const double none = y_.dtype() == DType::f32 ? std::numeric_limits<double>::quiet_NaN() : -1.0;
+  const Shape others = y_.shape().with(0, *rows - examples_);
+  y_ = detail::concatenated(y_, Tensor::full(others, none, y_.dtype(), y_.device()));
+}
+
+void Objective::standardize(const Examples& examples) {
   const std::vector<float> values = examples.y.to_vector<float>();
   const std::vector<int32_t> train = examples.train.to_vector<int32_t>();
   const auto columns = static_cast<size_t>(examples.y.size(1));
@@ -56,7 +68,8 @@ Objective::Objective(const Examples& examples, const ClassWeights& weights)
   y_ = ((Var(examples.y) - Var(mean_)) / Var(deviation_)).value();
 }
 
-Var Objective::loss(const Var& out, const Tensor& y, const Tensor& index) const {
+Var Objective::loss(const Var& out, const Tensor& all, const Tensor& index) const {
+  const Tensor y = out.size(0) < all.size(0) ? all.rows(0, out.size(0)) : all;
   if (labels_ == Labels::several) return bce_with_logits(out, y, index, class_weight_);
   if (labels_ == Labels::numbers) return mse_loss(out, y, index);
   return cross_entropy(out, y, index, {.weight = class_weight_});
@@ -80,6 +93,7 @@ Objective Objective::rows(int64_t begin, int64_t end, Device device) const {
   const auto placed = [device](const Tensor& x) { return x ? x.to(device) : x; };
   Objective part = *this;
   part.y_ = placed(y_.rows(begin, end)).clone();
+  part.examples_ = end - begin;
   part.mean_ = placed(mean_);
   part.deviation_ = placed(deviation_);
   part.class_weight_ = placed(class_weight_);
@@ -87,7 +101,7 @@ Objective Objective::rows(int64_t begin, int64_t end, Device device) const {
 }
 
 Tensor Objective::output(const Tensor& out) const {
-  const Tensor result = out.to(DType::f32);
+  const Tensor result = (out.size(0) > examples_ ? out.rows(0, examples_) : out).to(DType::f32);
   if (!mean_) return result;
   const NoGrad no_grad;
   return (Var(result) * Var(deviation_) + Var(mean_)).value();

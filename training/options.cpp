@@ -313,6 +313,10 @@ std::vector<Options::Group> Options::groups() {
                "with --inductive, sum neighbours by reduce (over sorted rows), scatter (over the unsorted "
                "list), auto (by a rule on the counts) or measure (time both first)",
                false}};
+  if (family.typed)
+    input += {{"target", &data.target, "TYPE", "type of nodes to predict (auto: the only one with labels)"},
+              {"reverse", &data.reverse, "HOW",
+               "add, for each relation NAME that has none, the reverse one rev_NAME; or none"}};
   input +=
       {{"features-scaling", &data.features_scaling, "HOW",
         "none, rows (divide each row by its sum), standard (subtract each column's mean and divide by its "

@@ -51,6 +51,10 @@ constexpr auto names_of(FeaturePlace) { return std::array{"device", "host", "fil
 enum class EdgeUse : uint8_t { use, ignore, error, attribute };
 constexpr auto names_of(EdgeUse) { return std::array{"use", "ignore", "error", "attribute"}; }
 
+/// Reverse relations of a heterogeneous graph, which let messages pass both ways: add those that it lacks.
+enum class ReverseRelations : uint8_t { add, none };
+constexpr auto names_of(ReverseRelations) { return std::array{"add", "none"}; }  ///< on command lines
+
 /// The dataset and the preparation of its features. `metric`: for the best epoch; "auto": by the labels.
 /// `edge_weights`, `edge_attributes`: use of edges/weight and edges/attr. `aggregation` is for `inductive`.
 struct DataOptions {
@@ -62,6 +66,8 @@ struct DataOptions {
   bool inductive = false;                                ///< every epoch starts from a new edge list
   AggregationMethod aggregation = AggregationMethod::automatic;
   EdgeUse edge_weights = EdgeUse::use, edge_attributes = EdgeUse::use;
+  std::string target = "auto";  ///< of several types: the one to predict; "auto": the only one with labels
+  ReverseRelations reverse = ReverseRelations::add;  ///< of several types
 
   void check() const;  ///< throws UsageError for values out of range or in conflict
 };

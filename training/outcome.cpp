@@ -264,11 +264,12 @@ void print_explanations() {
 
 void write_predictions(const Run& run) {
   if (!run.leads()) return;
-  const Dataset& data = run.task().data;
-  if (const std::string& path = run.settings().output.predict; !path.empty())
-    write_predictions(path, run.settings().program(), data,
-                      predictions_of(data.task, run.output(), data.class_names),
-                      run.settings().output.escape_formulas);
+  const std::string& path = run.settings().output.predict;
+  if (path.empty()) return;
+  const Dataset data = run.task().predicted();
+  write_predictions(path, run.settings().program(), data,
+                    predictions_of(data.task, run.output(), data.class_names),
+                    run.settings().output.escape_formulas);
 }
 
 void write_results(const Run& run) {

@@ -72,11 +72,19 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const models::Model& model, con
   const auto make = [&]<class Optimizer>(auto decayed, std::type_identity<Optimizer>) {
     optim::Group<decltype(decayed)> groups[] = {{{}, decayed}, {{}, decayed}};
     groups[1].options.weight_decay = 0.0;
+    const auto* of_nodes = dynamic_cast<const models::NodeModel*>(&model);
+    const std::vector<const nn::Embedding*> tables =
+        of_nodes == nullptr ? std::vector<const nn::Embedding*>() : of_nodes->tables();
+    const auto in_table = [&](const Var& parameter) {
+      return std::ranges::any_of(tables,
+                                 [&](const auto* table) { return table->weight.id() == parameter.id(); });
+    };
     for (const auto& [name, parameter] : model.named_parameters())
-      groups[model.decays(name) ? 0 : 1].parameters.push_back(parameter);
+      if (!in_table(parameter)) groups[model.decays(name) ? 0 : 1].parameters.push_back(parameter);
     std::vector<optim::Group<decltype(decayed)>> filled;
     for (auto& group : groups)
       if (!group.parameters.empty()) filled.push_back(std::move(group));
+    for (const nn::Embedding* table : tables) filled.push_back({{table->weight}, decayed});
     return std::unique_ptr<optim::Optimizer>(new Optimizer(filled));
   };
   if (options.optimizer == sgd)
@@ -87,6 +95,16 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const models::Model& model, con
   const optim::AdamOptions decayed{.lr = options.lr, .weight_decay = options.weight_decay};
   return options.optimizer == adam ? make(decayed, std::type_identity<optim::Adam>())
                                    : make(decayed, std::type_identity<optim::AdamW>());
+}
+
+void update(optim::Optimizer& optimizer, const models::NodeModel& model) {
+  optimizer.step();
+  const auto tables = model.tables();
+  size_t group = optimizer.num_groups() - tables.size();
+  for (const nn::Embedding* table : tables) {
+    if (const auto rows = table->take_rows()) optimizer.step_rows(group, rows->numbers, rows->gradient);
+    ++group;
+  }
 }
 
 /// While alive, the first SIGINT or SIGTERM waits for the end of the epoch; a second one has its default
@@ -153,7 +171,9 @@ bool Run::next_run() {
 
 void Run::choose_split() {
   examples_.use_split(task_.splits[static_cast<size_t>(run_) % task_.splits.size()]);
-  objective_ = Objective(examples_, task_.class_weights);
+  const bool of_nodes = examples_.things == "nodes";
+  objective_ = Objective(examples_, task_.class_weights,
+                         of_nodes ? std::optional(task_.data.num_nodes()) : std::nullopt);
 }
 
 void Run::begin(models::Model& model, optim::Optimizer& optimizer) {
@@ -166,6 +186,11 @@ void Run::begin(models::Model& model, optim::Optimizer& optimizer) {
   between_.reset();
   if (part_ != nullptr)
     gradients_ = std::make_unique<optim::GradientSums>(model.parameters(), part_->rows().group);
+  const bool of_rows = part_ == nullptr && settings_.batches.chosen() != nullptr &&
+                       settings_.run.optimizer != OptimizerKind::sgd &&
+                       settings_.compute.precision != models::Precision::bfloat16;
+  if (const auto* of_nodes = model.as<models::NodeModel>())
+    for (const nn::Embedding* table : of_nodes->tables()) table->collect_rows(of_rows);
   describe_state();
   const OutputOptions& o = settings_.output;
   if (!begun_ && !o.resume.empty()) resume(o.resume);
@@ -338,7 +363,7 @@ Insight Run::insight_of(Evaluator& evaluator) const {
   const int64_t edges = task_.data.graph.whole_sizes().entries;
   const double passes = static_cast<double>(kRepeats * task_.num_features) *
                         static_cast<double>(task_.data.num_nodes() + edges);
-  if (!x || x.is_quantized())
+  if (!x || x.is_quantized() || x.is_typed())
     insight.no_importance = "Not computed: the features are not in memory as numbers.";
   else if (task_.num_features > kColumns || passes > kMost)
     insight.no_importance = fmt::format("Not computed: {} columns of {} nodes and {} edges would take long.",
@@ -351,7 +376,8 @@ Insight Run::insight_of(Evaluator& evaluator) const {
           const Tensor out = evaluator.outputs_for(Features(shuffled).to(settings_.compute.dtype()));
           return task_.metric.score(task_.metric.measure(out, examples_.y, examples_.test));
         });
-  const Tensor z = evaluator.embeddings();
+  Tensor z = evaluator.embeddings();
+  if (z && task_.preprocessing.types) z = z.rows(0, examples_.size());  // of the target's nodes
   if (!z || z.size(1) > kWidth || z.size(0) < 3) return insight;
   const int64_t count = std::min(z.size(0), kNodes);
   for (int64_t k = 0; k < count; ++k) insight.nodes.push_back(static_cast<int32_t>(k * z.size(0) / count));
@@ -389,7 +415,8 @@ void Run::describe_state() {
                  {"schedule", "none"},
                  {"lr-step", "50"},
                  {"lr-gamma", "0.1"},
-                 {"warm-up", "0"}});
+                 {"warm-up", "0"},
+                 {"fanouts-per", "node"}});
   for (const auto& [option, text] : settings_.identity) {
     std::function<std::string(const models::Checkpoint&)> otherwise;
     if (const auto found = before.find(option); found != before.end())

@@ -190,8 +190,13 @@ template <class Model = models::NodeModel>
 std::unique_ptr<Model> make_model(const Run& run) {
   return make_model<Model>(run.settings(), run.task(), run.device());
 }
-/// The --optimizer over all parameters of a model; weight decay where Model::decays().
+/// The --optimizer over all parameters of a model; weight decay where Model::decays(). Each of a model's
+/// tables is a group of its own, the last ones.
 std::unique_ptr<optim::Optimizer> make_optimizer(const models::Model& model, const RunOptions& options);
+/// A step of such an optimizer: of all parameters with a gradient, and of the rows that tables of the model
+/// have collected (nn::Embedding). Run::begin() has them collected in mini-batches, but not over
+/// ranks, by sgd or in bfloat16.
+void update(optim::Optimizer& optimizer, const models::NodeModel& model);
 
 /// Writes the predictions for every node or graph to --predict. As the next, only where the run leads.
 void write_predictions(const Run& run);

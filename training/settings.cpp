@@ -32,6 +32,24 @@ void check_loaders(Settings& o) {
   refuse(of_any, fmt::format("{}", fmt::join(b.loader_names(), " or ")));
 }
 
+/// Refuses what is not made for graphs of several types.
+void check_types(const Settings& o) {
+  const auto refuse = [&o](bool conflict, const std::string& option, const char* expected) {
+    if (conflict)
+      usage_fail("{}: conflicts with {}, whose graphs have several types of nodes; expected {}", option,
+                 o.program(), expected);
+  };
+  const FeaturePlace place = o.batches.features;
+  refuse(place == FeaturePlace::file || place == FeaturePlace::split,
+         fmt::format("--features {}", name_of(place)), "device or host");
+  refuse(o.batches.cached_rows != "0", "--cached-rows", "0");
+  refuse(o.data.features_bits != 32, fmt::format("--features-bits {}", o.data.features_bits), "32");
+  refuse(o.data.inductive, "--inductive", "a training without it");
+  refuse(o.model.node_features != models::NodeFeatures::file,
+         fmt::format("--node-features {}", name_of(o.model.node_features)),
+         "file, where types without features have learnt embeddings");
+}
+
 /// "weight_decay" for "weight-decay".
 std::string member_name(std::string option) {
   std::replace(option.begin(), option.end(), '-', '_');
@@ -79,6 +97,7 @@ void Settings::check() {
     usage_fail("--features-bits {}: conflicts with --features file, which is not quantised; expected host",
                data.features_bits);
   family.check(model);
+  if (family.typed) check_types(*this);
   if (model.node_features != models::NodeFeatures::random_walk &&
       changed("walk-steps", fmt::format("{}", model.walk_steps)))
     usage_fail("--walk-steps: requires --node-features random-walk");

@@ -11,6 +11,7 @@
 #include <adjoint/training/inputs.h>
 #include <adjoint/training/loader.h>
 #include <adjoint/training/task.h>
+#include <adjoint/training/typed_inputs.h>
 
 #include <algorithm>
 
@@ -154,8 +155,10 @@ Examples node_examples(const Options& options, const Dataset& data) {
 }
 
 LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples learned,
-                           std::vector<Metric> metrics, const Graph& whole)
+                           std::vector<Metric> metrics, const Graph& whole,
+                           std::shared_ptr<const models::TrainingTypes> types)
     : data(std::move(dataset)), examples(std::move(learned)), reported(std::move(metrics)) {
+  preprocessing.types = std::move(types);
   if (!options.compute.cuts.empty()) cuts = std::make_shared<StoredCuts>(options.compute.cuts);
   compute_context().cuts = cuts;
   const std::string file = file_of(options, data);
@@ -168,7 +171,7 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
     contents = adj::fingerprint(loaded);
   }
   set_node_features(data, file, options.model);
-  require_features(data, file, options.program());
+  if (!preprocessing.types) require_features(data, file, options.program());
   if (options.output.class_scores && examples.labels == Labels::numbers)
     usage_fail("--class-scores: {} has no classes to score", examples.task);
   splits = chosen_splits(options, examples, file);
@@ -188,8 +191,9 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
     log_info("class weights{}: {}", examples.labels == Labels::several ? ", of labels that are 1" : "",
              class_weights.describe(examples, preprocessing.class_names));
   preprocessing.edges = choose_edge_inputs(options, data, file);
-  preprocessing.scaling =
-      choose_scaling(data, file, options.data.features_scaling, training_rows(data, examples));
+  if (!preprocessing.types)
+    preprocessing.scaling =
+        choose_scaling(data, file, options.data.features_scaling, training_rows(data, examples));
   if (splits.size() > 1 && preprocessing.scaling.standardizes())
     log_info(
         "features: means and deviations are of the training {} of the first of {} splits, for all of them",
@@ -225,7 +229,16 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
   if (options.data.inductive) edges = make_edge_list(options, *this);
 }
 
+Dataset LearningTask::predicted() const {
+  if (!preprocessing.types) return data;
+  Dataset target = data;
+  const Tensor none = Tensor::empty({0}, DType::i32);
+  target.graph = Graph::from_coo(preprocessing.types->schema.nodes.front().count, none, none);
+  return target;
+}
+
 LearningTask node_task(const Settings& settings) {
+  if (settings.family.typed) return typed_node_task(settings);
   const Dataset data = load_data(settings, settings.readers);
   return {settings, data, node_examples(settings, data)};
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/data/loader/feature_store.h>
-#include <adjoint/models/preprocessing.h>
+#include <adjoint/models/training_types.h>
 #include <adjoint/training/class_weights.h>
 #include <adjoint/training/edge_list.h>
 #include <adjoint/training/metric.h>
@@ -20,8 +20,9 @@ struct LearningTask {
   /// being the first; all are reported for validation and test at the best epoch. Reads --cuts into the
   /// ComputeContext. Throws DataError or UsageError if dataset and settings conflict.
   /// `whole`: the graph of the file, if `data` lacks some of its edges.
+  /// `types`: of a joint graph, whose features are scaled (training/typed_inputs.h).
   LearningTask(const Settings& settings, Dataset data, Examples examples, std::vector<Metric> metrics = {},
-               const Graph& whole = {});
+               const Graph& whole = {}, std::shared_ptr<const models::TrainingTypes> types = {});
 
   Dataset data;                               ///< on the device, without its features
   Features features;                          ///< on the device; absent if --features places them elsewhere;
@@ -44,6 +45,9 @@ struct LearningTask {
   std::optional<EdgeList> edges;     ///< for inductive training
   std::shared_ptr<StoredCuts> cuts;  ///< null without --cuts
 
+  /// The nodes with predictions: all, or of several types those of the target, which are the first.
+  Dataset predicted() const;
+
   /// "scatter" or "reduce": method of summing neighbours.
   const char* aggregation() const { return edges && edges->scatters() ? "scatter" : "reduce"; }
 };
@@ -56,7 +60,7 @@ std::string file_of(const Options& options, const Dataset& data);
 /// The labelled nodes of the dataset. Throws DataError if there are none.
 Examples node_examples(const Options& options, const Dataset& data);
 
-/// The task of a training on nodes.
+/// The task of a training on nodes; of a typed family on the joint graph of --data.
 LearningTask node_task(const Settings& settings);
 
 /// A model of the options' family with initial weights from the default generator, on the task's device, or
@@ -66,6 +70,7 @@ std::unique_ptr<Model> make_model(const Options& options, const LearningTask& ta
                                   std::optional<Device> device = {}) {
   models::ModelOptions described = options.model;
   described.edge_dim = task.preprocessing.edges.width();
+  if (const auto& types = task.preprocessing.types) described.types.schema = {types, &types->schema};
   auto model = options.family.make_as<Model>(task.num_features, task.examples.outputs, described);
   model->to(device.value_or(task.data.device()));
   model->to(options.compute.dtype());

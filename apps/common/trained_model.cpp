@@ -49,8 +49,9 @@ void compare_directions(const Dataset& data, const std::string& file, const Mode
 }  // namespace
 
 void match_names(Dataset& data, const std::string& file, const ModelDescription& model) {
-  compare_directions(data, file, model);
-  match_features(data, file, model.feature_names, model.encoder, model.origin);
+  if (!model.types) compare_directions(data, file, model);
+  if (!model.types)  // others are matched by type
+    match_features(data, file, model.feature_names, model.encoder, model.origin);
   if (model.edges.attributes > 0)
     match_attributes(data, file, model.attr_names, model.attr_encoder, model.origin);
   if (data.task == model.task) match_classes(data, file, model.class_names, model.num_outputs, model.origin);

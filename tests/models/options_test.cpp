@@ -126,7 +126,9 @@ TEST_CASE("families: their options, names and defaults") {
        {"gcn", "gin"},
        {"model", "bits", "bits-weights", "bits-activations", "scales", "norm", "degree-quant",
         "degree-quant-least"}},
-      {models::graph_qgin(), {"graph-qgin"}, {"bits", "bits-weights", "bits-activations", "scales", "pool"}}};
+      {models::graph_qgin(), {"graph-qgin"}, {"bits", "bits-weights", "bits-activations", "scales", "pool"}},
+      {models::rgcn(), {"rgcn"}, {"bases", "inputs", "norm"}},
+      {models::hgt(), {"hgt"}, {"heads"}}};
   std::vector<std::string> programs;
   for (const auto& [family, model_names, names] : expected) {
     CAPTURE(family.program);
@@ -138,7 +140,8 @@ TEST_CASE("families: their options, names and defaults") {
     CHECK(family.takes("norm") == (std::find(names.begin(), names.end(), "norm") != names.end()));
     CHECK_FALSE(family.takes("hidden"));
     const bool quantised = family.program.find("_q") != std::string::npos;
-    CHECK(family.in_pyg == !(quantised || family.program == "train_link" || family.program == "train_edge"));
+    CHECK(family.in_pyg ==
+          !(quantised || family.program == "train_link" || family.program == "train_edge" || family.typed));
     CHECK(refused(family, family.defaults) == "");
     programs.push_back(family.program);
   }

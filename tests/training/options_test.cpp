@@ -483,8 +483,8 @@ TEST_CASE("the groups have every option once, bound to its field, with the loade
     }
   // A checkpoint must match these.
   CHECK(fmt::format("{}", fmt::join(deciding, " ")) ==
-        "batch-size budget class-weights coverage dropout eval-every evaluation fanouts hidden "
-        "kernels labor layers loader lr lr-gamma lr-step metric momentum node-features norm "
+        "batch-size budget class-weights coverage dropout eval-every evaluation fanouts fanouts-per "
+        "hidden kernels labor layers loader lr lr-gamma lr-step metric momentum node-features norm "
         "optimizer parts parts-per-batch patience patience-on precision replace runs saint "
         "schedule seed split steps walk-length walk-steps warm-up weight-decay weighted-sampling");
   p.options.things = "graphs";

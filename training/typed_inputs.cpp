@@ -1,0 +1,186 @@
+#include <adjoint/core/error.h>
+#include <adjoint/core/log.h>
+#include <adjoint/core/text.h>
+#include <adjoint/data/detail/names.h>
+#include <adjoint/data/feature_names.h>
+#include <adjoint/graph/detail/index.h>
+#include <adjoint/training/inputs.h>
+#include <adjoint/training/typed_inputs.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include <fmt/ranges.h>
+
+namespace adj::training {
+
+namespace {
+
+using models::TrainingTypes;
+
+/// "nodes of type author", for messages of their features.
+std::string place_of(const std::string& file, const std::string& type) {
+  return fmt::format("{}: nodes of type {}", file, printable(type));
+}
+
+void log_left_out(const TypedDataset& data, const GraphSchema& schema) {
+  if (const std::vector<std::string> texts = left_out(data.graph, schema); !texts.empty())
+    log_warning("not used: {}", detail::listed(texts, 5));
+}
+
+void log_types(const TypedDataset& data, const GraphSchema& schema) {
+  for (size_t t = 0; t < schema.nodes.size(); ++t) {
+    const GraphSchema::Nodes& type = schema.nodes[t];
+    log_info("{} nodes of type {}{}: {}", type.count, printable(type.name), t == 0 ? " (target)" : "",
+             type.features > 0 ? fmt::format("{} features", type.features) : "no features");
+  }
+  const auto count = static_cast<size_t>(std::ssize(data.graph.edge_types()));
+  log_info("{} relation{}{}", count, count == 1 ? "" : "s",
+           schema.relations.size() > count
+               ? fmt::format(", and the reverse rev_NAME of {}; --reverse none leaves them out",
+                             schema.relations.size() - count)
+               : "");
+}
+
+/// Makes sparse features dense, as one matrix per type.
+void make_dense(const std::string& type, Features& x) {
+  if (!x || !x.is_sparse()) return;
+  const int64_t before = x.bytes();
+  x = Features(x.to_dense());
+  log_info("nodes of type {}: sparse features made dense, {:.1f} MB instead of {:.1f} MB", printable(type),
+           static_cast<double>(x.bytes()) / 0x1p20, static_cast<double>(before) / 0x1p20);
+}
+
+}  // namespace
+
+TypedDataset load_types(const std::string& path) {
+  TypedDataset data = path.empty() ? with_types(load_demo_dataset()) : load_typed_dataset(path);
+  if (path.empty() || !is_typed_dataset(path))
+    log_info("{}: one type of nodes and edges", printable(data.name));
+  return data;
+}
+
+LearningTask typed_node_task(const Settings& options) {
+  TypedDataset data = load_types(options.data.path);
+  const std::string file = options.data.path.empty() ? data.name : options.data.path;
+  const std::string target =
+      target_type(data, options.data.target == "auto" ? "" : options.data.target, file);
+  const GraphSchema schema = schema_of(data, target, options.data.reverse == ReverseRelations::add);
+  log_types(data, schema);
+  log_left_out(data, schema);
+  Examples examples = node_examples(options, nodes_alone(data, target));
+  auto types = std::make_shared<TrainingTypes>();
+  types->schema = schema;
+  for (const GraphSchema::Nodes& type : schema.nodes) {
+    ItemTable& items = data.nodes.at(type.name);
+    TrainingTypes::Nodes nodes;
+    if (type.features == 0) {
+      nodes.names = items.node_names, nodes.name_offsets = items.node_name_offsets;
+      nodes.ids = items.node_ids;
+    } else {
+      Dataset alone = nodes_alone(data, type.name);
+      const std::string place = place_of(file, type.name);
+      const auto split = static_cast<size_t>(split_number(options.data.split).value_or(0));
+      const bool fits = type.name == target && split < examples.splits.size();
+      nodes.inputs.scaling = choose_scaling(alone, place, options.data.features_scaling,
+                                            fits ? examples.splits[split].train : Tensor());
+      scale_features(alone, place, nodes.inputs.scaling);
+      make_dense(type.name, alone.x);
+      nodes.inputs.feature_names = items.feature_names;
+      nodes.inputs.encoder = items.encoder;
+      items.x = alone.x;
+    }
+    types->nodes.push_back(std::move(nodes));
+  }
+  return {options, joint_dataset(data, schema), std::move(examples), {}, {}, std::move(types)};
+}
+
+namespace {
+
+/// The numbers that nodes have by their names or ids in the training.
+Tensor numbers_of(const ItemTable& items, int64_t count, const TrainingTypes::Nodes& trained,
+                  int64_t trained_count, const std::string& place, const std::string& origin) {
+  const auto texts = [](const Tensor& names, const Tensor& offsets, const Tensor& ids, int64_t nodes) {
+    std::vector<std::string> numbered;
+    if (names) return detail::unpacked({names, offsets});
+    if (ids)
+      for (const int64_t id : ids.to_vector<int64_t>()) numbered.push_back(fmt::format("{}", id));
+    else
+      for (int64_t i = 0; i < nodes; ++i) numbered.push_back(fmt::format("{}", i));
+    return numbered;
+  };
+  const bool named = trained.names || trained.ids;
+  if (!named && count != trained_count)
+    data_fail("{}: {} nodes without features or names, but {} was trained on {}, which have embeddings",
+              place, count, origin, trained_count);
+  if (named && static_cast<bool>(items.node_names) != static_cast<bool>(trained.names))
+    data_fail("{}: nodes have {}, but {} was trained on nodes with {}, which have embeddings", place,
+              items.node_names ? "names" : "ids", origin, trained.names ? "names" : "ids");
+  std::unordered_map<std::string, int32_t> known;
+  for (const std::string& text : texts(trained.names, trained.name_offsets, trained.ids, trained_count))
+    known.emplace(text, static_cast<int32_t>(known.size()));
+  std::vector<int32_t> numbers;
+  for (const std::string& text : texts(items.node_names, items.node_name_offsets, items.node_ids, count)) {
+    const auto found = known.find(text);
+    if (found == known.end())
+      data_fail(
+          "{}: node '{}' has no features, and was not in the training of {}, whose nodes have embeddings",
+          place, excerpt(text), origin);
+    numbers.push_back(found->second);
+  }
+  return Tensor::from(numbers);
+}
+
+}  // namespace
+
+Tensor MatchedTypes::of_target(const Tensor& outputs) const {
+  return detail::gather_edges(outputs, rows.to(outputs.device()));
+}
+
+MatchedTypes match_types(TypedDataset data, const std::string& file, const ModelDescription& model) {
+  const TrainingTypes& types = *model.types;
+  GraphSchema schema = types.schema;
+  NodeNumbers numbers;
+  for (size_t t = 0; t < schema.nodes.size(); ++t) {
+    GraphSchema::Nodes& type = schema.nodes[t];
+    const auto items = data.nodes.find(type.name);
+    if (items == data.nodes.end())
+      data_fail("{}: no nodes of type '{}', on which {} was trained; expected {}", file, excerpt(type.name),
+                model.origin, fmt::join(data.graph.node_types(), ", "));
+    const std::string place = place_of(file, type.name);
+    const int64_t count = data.num_nodes(type.name);
+    if (type.features == 0) {
+      if (items->second.num_features() > 0)
+        log_warning("{}: features are not used, {} was trained without", place, model.origin);
+      items->second.x = {};
+      numbers[type.name] = numbers_of(items->second, count, types.nodes[t], type.count, place, model.origin);
+      continue;
+    }
+    type.count = count;
+    Dataset alone = nodes_alone(data, type.name);
+    if (!alone.x)
+      data_fail("{}: no features, but {} was trained on {} columns", place, model.origin, type.features);
+    const models::Preprocessing& inputs = types.nodes[t].inputs;
+    match_features(alone, place, inputs.feature_names, inputs.encoder, model.origin);
+    if (alone.num_features() != type.features)
+      data_fail("{}: {} columns, but {} was trained on {}", place, alone.num_features(), model.origin,
+                type.features);
+    scale_features(alone, place, inputs.scaling);
+    items->second.x = Features(alone.x.to_dense());
+  }
+  log_left_out(data, schema);
+  const std::string& target = schema.nodes.front().name;
+  MatchedTypes matched;
+  matched.target = nodes_alone(data, target);
+  matched.rows = detail::range(0, data.num_nodes(target));
+  if (const auto renumbered = numbers.find(target); renumbered != numbers.end()) {
+    const bool same = renumbered->second.numel() == schema.nodes.front().count &&
+                      renumbered->second.to_vector<int32_t>() == matched.rows.to_vector<int32_t>();
+    matched.rows = renumbered->second;
+    if (same) numbers.erase(renumbered);
+  }
+  matched.joint = at_place(file, "edges", [&] { return joint_dataset(data, schema, numbers); });
+  return matched;
+}
+
+}  // namespace adj::training
