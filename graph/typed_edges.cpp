@@ -140,19 +140,6 @@ Relation typed_pair_edges(const Relation& relation, const Tensor& types, int64_t
   });
 }
 
-Relation typed_pair_picks(const Relation& relation, const Tensor& types, int64_t num_types) {
-  check_types(relation, types);
-  return derived<Relation>(relation, types, num_types, 1, [&] {
-    const TypedPairs pairs = typed_pairs(relation, types, num_types, EdgeEnd::source);
-    const int64_t count = pairs.picks.num_dst();
-    Tensor type = Tensor::empty({count}, DType::i32, relation.device());
-    const Tensor first = detail::iota(count + 1, relation.device());
-    kernels::expand_rows({.a = {num_types, count, pairs.offsets, first.rows(0, count)}, .row = type});
-    return Relation::from_csr(
-        {count, num_types, first.to(DType::i64), gather_edges(type, pairs.picks.transposed().indices)});
-  });
-}
-
 TypedRows typed_rows(const Tensor& types, int64_t num_types) {
   ADJ_CHECK(types && types.dims() == 1 && types.dtype() == DType::i32 && num_types >= 1,
             "typed_rows: types are {}, expected [N] int32 of 1 type or more, got {}", types.str(), num_types);

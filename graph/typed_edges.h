@@ -34,10 +34,6 @@ Tensor typed_mean_weights(const Relation& relation, const Tensor& types, int64_t
 /// both ends, and sums over the edges of one type. Cached likewise.
 Relation typed_pair_edges(const Relation& relation, const Tensor& types, int64_t num_types);
 
-/// From types to the pairs of sources, these in the order of picks.transposed(), by node: one edge for each
-/// pair. Cached likewise.
-Relation typed_pair_picks(const Relation& relation, const Tensor& types, int64_t num_types);
-
 /// Rows by type.
 struct TypedRows {
   Tensor offsets;  ///< int64 [T + 1]: type t has the rows from offsets[t] to offsets[t + 1] of `rows`

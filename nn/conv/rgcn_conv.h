@@ -46,37 +46,6 @@ class RGCNConv : public Module {
   RGCNConvOptions options_;
 };
 
-/// Options of RGCNEmbedding.
-struct RGCNEmbeddingOptions {
-  int64_t bases = 0;           ///< B > 0: W_r = Σ_b a_rb V_b of B embeddings of the nodes (eq. 3)
-  Reduce aggr = Reduce::mean;  ///< over the neighbours of each relation, or sum
-  bool root_weight = true;     ///< a row of its own for each target
-  bool bias = true;            ///< b
-};
-
-/// RGCNConv for nodes without features (the first layer of the paper's classifiers of entities; PyG's with x
-/// = None): a row of W_r per node, instead of x_j W_r, for the nodes of one graph. Without bases only the
-/// rows of pairs (relation, source) that occur are parameters, [P, out], where PyG has [R, N, out]; with
-/// bases rows are combined for these pairs alone. Initial values are as RGCNConv's of N features.
-class RGCNEmbedding : public Module {
- public:
-  /// For the nodes and edges of `structure`; `types` as for RGCNConv.
-  RGCNEmbedding(const Structure& structure, int64_t out, int64_t relations,
-                const RGCNEmbeddingOptions& options = {}, const Tensor& types = {});
-  /// [num_dst, out]. Throws for a structure with another number of pairs or nodes.
-  Var operator()(const Structure& structure, const Tensor& types = {}) const;
-  std::string describe() const override;
-
-  Var weight;  ///< [P, out] in the order of typed_pairs(); with bases V [N, B, out]
-  Var comp;    ///< a [R, B], with bases
-  Var root;    ///< [num_dst, out], with root_weight
-  Var bias;    ///< [out], or absent
-
- private:
-  int64_t out_, relations_;
-  RGCNEmbeddingOptions options_;
-};
-
 namespace detail {
 /// The types of a structure's edges for `layer`: `types`, or the edge attribute "type" if absent. Throws
 /// Error, naming the layer, if there is neither.

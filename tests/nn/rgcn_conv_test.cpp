@@ -60,56 +60,6 @@ TEST_CASE("RGCNConv of one relation is a mean, with the same bits on any number 
   }
 }
 
-TEST_CASE("RGCNEmbedding equals RGCNConv of one-hot features, and its gradients differences") {
-  for_relations(413, [](const Relation& relation, Draw& draw) {
-    constexpr int64_t kRelations = 3, kOut = 2;
-    const int64_t nodes = relation.num_src(), targets = relation.num_dst();
-    const Tensor types = draw.ints(relation.num_edges(), 0, kRelations);
-    std::vector<double> one_hot(uz(nodes * nodes));
-    for (int64_t i = 0; i < nodes; ++i) one_hot[uz(i * nodes + i)] = 1.0;
-    const Tensor x = Tensor::from(one_hot, {nodes, nodes}, types.device());
-    const TypedPairs pairs = typed_pairs(relation, types, kRelations, EdgeEnd::source);
-    const std::vector<int64_t> offsets = pairs.offsets.to_vector<int64_t>();
-    const std::vector<int32_t> node = pairs.picks.csr().indices.to_vector<int32_t>();
-    for (const int64_t bases : {0, 4})
-      for (const Reduce aggr : {Reduce::mean, Reduce::sum}) {
-        Model<RGCNEmbedding> layer(relation, kOut, kRelations, RGCNEmbeddingOptions{bases, aggr}, types);
-        Model<RGCNConv> conv(Widths{nodes, nodes}, kOut, kRelations,
-                             RGCNConvOptions{.bases = bases, .aggr = aggr, .root_weight = false});
-        for (Module* module : {static_cast<Module*>(&layer), static_cast<Module*>(&conv)}) {
-          module->to(x.device());
-          module->to(DType::f64);
-        }
-        // The rows that the layer has, in the order of the conv's.
-        Numbers rows = values(conv.weight.value());
-        const Numbers mine = values(layer.weight.value());
-        const auto copy = [&](int64_t place, int64_t source) {
-          for (int64_t j = 0; j < kOut; ++j) rows[uz(place * kOut + j)] = mine[uz(source * kOut + j)];
-        };
-        if (bases > 0)
-          for (int64_t b = 0; b < bases; ++b)
-            for (int64_t i = 0; i < nodes; ++i) copy(b * nodes + i, i * bases + b);
-        else
-          for (int64_t r = 0; r < kRelations; ++r)
-            for (int64_t p = offsets[uz(r)]; p < offsets[uz(r + 1)]; ++p) copy(r * nodes + node[uz(p)], p);
-        conv.weight.set_value(Tensor::from(rows, conv.weight.shape(), x.device()));
-        if (bases > 0) conv.comp.set_value(layer.comp.value());
-        const Tensor root = layer.root.value();
-        CHECK(root.shape() == Shape{targets, kOut});
-        const Var expected = conv(relation, {x, Var()}, types) + Var(root);
-        CHECK(close(layer(relation, types).value(), expected.value(), 1e-12));
-        if (layer.weight.value().numel() == 0) continue;
-        std::vector<Tensor> inputs{layer.weight.value(), root};
-        if (bases > 0) inputs.push_back(layer.comp.value());
-        check(inputs, [&](const std::vector<Var>& v) {
-          layer.weight = v[0], layer.root = v[1];
-          if (bases > 0) layer.comp = v[2];
-          return layer(relation, types);
-        });
-      }
-  });
-}
-
 TEST_CASE("layers over types of edges in bfloat16 are near those in float32") {
   on_devices(414, DType::f32, [&](Draw& draw, Device device) {
     const Graph graph = draw.graph(200, 2000).with_edge_attr("type", draw.ints(2000, 0, 5));
@@ -140,9 +90,6 @@ TEST_CASE("RGCNConv names what does not fit") {
       layer(graph, x),
       "RGCNConv: no types of edges, expected them as an argument or as the edge attribute \"type\"");
   CHECK_ERROR_HAS(layer(graph, x, Tensor::full({30}, 2, DType::i32)), "edge 0 has type 2, expected [0, 2)");
-  const Graph other = draw.graph(7, 30).with_edge_attr("type", Tensor::zeros({30}, DType::i32));
-  const Model<RGCNEmbedding> embedding(other, 3, 2);
-  CHECK_ERROR_HAS(embedding(graph, Tensor::zeros({30}, DType::i32)), "for those of another graph");
   CHECK_ERROR_HAS(Model<RGCNConv>(5, 4, 2, RGCNConvOptions{.blocks = 2}), "not divisible by 2 blocks");
   CHECK_ERROR_HAS(Model<RGCNConv>(4, 4, 2, RGCNConvOptions{.bases = 1, .blocks = 2}), "expected one of them");
   CHECK_ERROR_HAS(Model<RGCNConv>(4, 4, 2, RGCNConvOptions{.aggr = Reduce::max}), "expected mean or sum");
