@@ -100,7 +100,7 @@ def write_datasets():
     run("build/bin/generate planted large.h5 --nodes 400 --features 16 --classes 2")
     run("build/bin/convert edges payments.csv payments.h5 --features accounts.csv --edge-label fraud --split 60,20,20")
     run("build/bin/convert tu dataset/PROTEINS/raw PROTEINS.h5 --node-attributes")
-    for name, copies in {"cora": "arxiv other", "large": "tolokers products big web in FILE net", "PROTEINS": "mutag proteins"}.items():
+    for name, copies in {"cora": "arxiv mag other", "large": "tolokers products big web in FILE net", "PROTEINS": "mutag proteins"}.items():
         for copy in copies.split():
             shutil.copy(f"{name}.h5", f"{copy}.h5")
     with h5py.File("net.h5", "a") as net:  # named, and without features and splits
