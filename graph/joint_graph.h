@@ -13,8 +13,9 @@ namespace adj {
 /// The types of a heterogeneous graph by number: node i of type t is node offsets()[t] + i of the joint
 /// graph, and edges of relation r have r as the attribute "type".
 struct GraphSchema {
+  /// A type of nodes.
   struct Nodes {
-    std::string name;
+    std::string name;      ///< "author"
     int64_t count = 0;     ///< nodes of this type
     int64_t features = 0;  ///< columns of their features; 0: none
     bool operator==(const Nodes&) const = default;

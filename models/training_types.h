@@ -11,6 +11,7 @@ namespace adj::models {
 /// What a model keeps of the types of its training's graph: predictions match types, columns and embedded
 /// nodes by name.
 struct TrainingTypes {
+  /// What belongs to a type of nodes.
   struct Nodes {
     Preprocessing inputs = {.scaling = {},
                             .class_names = {}};  ///< scaling, columns and encoder of the features
