@@ -9,7 +9,7 @@ HeteroLinear::HeteroLinear(int64_t in, int64_t out, int64_t types, const HeteroL
   const bool fan_in = options.initial == Initial::fan_in;
   add_parameter("weight", weight,
                 fan_in ? fan_in_uniform(in, types * out).reshape({types, in, out})
-                       : glorot_uniform(Shape{types, in, out}));
+                       : glorot_matrices(Shape{types, in, out}));
   if (options.bias)
     add_parameter("bias", bias,
                   options.initial == Initial::glorot ? constant({types, out}, 0.0)

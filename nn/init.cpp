@@ -36,9 +36,9 @@ Tensor uniform(const Shape& shape, double bound, Generator& generator, DType dty
   return initial(shape, dtype, [&] { return random_uniform(shape, -bound, bound, generator, dtype); });
 }
 Tensor glorot_uniform(int64_t in, int64_t out, Generator& generator, DType dtype) {
-  return glorot_uniform({in, out}, generator, dtype);
+  return glorot_matrices({in, out}, generator, dtype);
 }
-Tensor glorot_uniform(const Shape& matrices, Generator& generator, DType dtype) {
+Tensor glorot_matrices(const Shape& matrices, Generator& generator, DType dtype) {
   return uniform(matrices, std::sqrt(6.0 / static_cast<double>(matrices[-2] + matrices[-1])), generator,
                  dtype);
 }

@@ -34,9 +34,9 @@ Tensor uniform(const Shape& shape, double bound, Generator& generator = default_
 /// Uniform in ±sqrt(6 / (in + out)) (Glorot & Bengio 2010), as in GCN.
 Tensor glorot_uniform(int64_t in, int64_t out, Generator& generator = default_generator(),
                       DType dtype = DType::f32);
-/// The same of several matrices [..., in, out].
-Tensor glorot_uniform(const Shape& matrices, Generator& generator = default_generator(),
-                      DType dtype = DType::f32);
+/// glorot_uniform() of several matrices [..., in, out].
+Tensor glorot_matrices(const Shape& matrices, Generator& generator = default_generator(),
+                       DType dtype = DType::f32);
 /// Normal with variance 2 / (in + out).
 Tensor glorot_normal(int64_t in, int64_t out, Generator& generator = default_generator(),
                      DType dtype = DType::f32);

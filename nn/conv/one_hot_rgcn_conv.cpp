@@ -25,7 +25,7 @@ OneHotRGCNConv::OneHotRGCNConv(int64_t nodes, int64_t out, int64_t relations,
       "2^31 rows of weights",
       nodes, relations, out);
   const int64_t bases = options.bases;
-  const Tensor matrices = glorot_uniform(Shape{bases > 0 ? bases : relations, nodes, out});
+  const Tensor matrices = glorot_matrices(Shape{bases > 0 ? bases : relations, nodes, out});
   add_parameter(
       "weight", weight,
       bases > 0 ? matrices.reshape({bases, nodes * out}) : matrices.reshape({relations * nodes, out}));

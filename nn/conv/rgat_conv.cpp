@@ -20,7 +20,7 @@ RGATConv::RGATConv(int64_t in, int64_t out, int64_t relations, const RGATConvOpt
   const int64_t width = options.heads * out;
   add_parameter(
       "weight", weight,
-      glorot_uniform(detail::relation_maps("RGATConv", relations, in, width, options.bases, options.blocks)),
+      glorot_matrices(detail::relation_maps("RGATConv", relations, in, width, options.bases, options.blocks)),
       {.name = options.bases > 0 ? "basis" : "weight"});
   if (options.bases > 0)
     add_parameter("comp", comp, glorot_uniform(relations, options.bases), {.name = "att"});

@@ -44,8 +44,8 @@ RGCNConv::RGCNConv(Widths in, int64_t out, int64_t relations, const RGCNConvOpti
   ADJ_CHECK(options.aggr == Reduce::mean || options.aggr == Reduce::sum, "RGCNConv: {}, expected mean or sum",
             adj::name_of(options.aggr));
   add_parameter("weight", weight,
-                glorot_uniform(detail::relation_maps("RGCNConv", relations, in.src, out, options.bases,
-                                                     options.blocks)));
+                glorot_matrices(detail::relation_maps("RGCNConv", relations, in.src, out, options.bases,
+                                                      options.blocks)));
   if (options.bases > 0) add_parameter("comp", comp, glorot_uniform(relations, options.bases));
   if (options.root_weight) add_parameter("root", root, glorot_uniform(in.dst, out));
   if (options.bias) add_parameter("bias", bias, constant({out}, 0.0));
