@@ -57,7 +57,7 @@ void matrix_product(const SparseMatrix& a, bool adjoint, const Tensor& x, const 
   const kernels::RowParts rows{x.size(1), x.dtype(), [&] { return edges.source_rows(x); },
                                [&](const auto& visit) {
                                  edges.source_parts(x, [&](const GatheredPart& part) {
-                                   visit({part.rows, part.first, part.own, part.own_row});
+                                   visit({part.rows, part.first, part.local, part.local_row});
                                  });
                                }};
   kernels::sparse_product("aggregate", adjoint ? a.adjoint() : a.matrix(), rows, bias, activation, y, kept);

@@ -12,13 +12,13 @@
 
 namespace adj {
 
-/// Columns [first, first + rows.size(1)) of gathered rows. Those of a rank itself may be in `own` [n, F]
-/// alone, with all columns, as rows [own_row, own_row + n) of them: those of `rows` have no values then.
+/// Columns [first, first + rows.size(1)) of gathered rows. Those of a rank itself may be in `local` [n, F]
+/// alone, with all columns, as rows [local_row, local_row + n) of them: those of `rows` have no values then.
 struct GatheredPart {
   Tensor rows;
   int64_t first;
-  Tensor own;
-  int64_t own_row = 0;
+  Tensor local;
+  int64_t local_row = 0;
 };
 
 /// What a rank needs of the others to compute its rows of a product: the rows of x that its entries name (its
@@ -69,9 +69,8 @@ class Halo {
   int64_t most_received_ = 0;  // by any rank: all take the same parts
   DType wire_ = DType::f32;
   int64_t least_part_ = kLeastPart;
-  SideStream side_;  // for parts on their way
-  bool leaves_own_ =
-      false;  // whether parts may lack the rank's own rows: all ranks send whole blocks by columns
+  SideStream side_;          // for parts on their way
+  bool leaves_own_ = false;  // whether parts may lack the rank's own rows: all ranks send whole blocks
 
   /// Whether a rank needs all of this rank's rows, or some.
   bool sends_all(size_t p) const { return sends_[p].numel() > 0 && sends_[p].numel() == structure_.rows; }

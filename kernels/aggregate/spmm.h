@@ -45,8 +45,8 @@ inline void check_weights(std::string_view op, std::string_view name, const CsrM
 /// without entries give act(bias). Values [M,H] are weights per head: values[:, h] belongs to features [h D,
 /// (h + 1) D), D = F / H, as in multi-head attention. `y` may have more columns than x: the result is then
 /// columns [first_column, first_column + F) of y, with the bits of a product of all columns. Not by heads.
-/// `own` [n, as y], optional: rows [own_row, own_row + n) of x are not read, but those of the same columns of
-/// own, which a rank has already.
+/// `local` [n, as y], optional: rows [local_row, local_row + n) of x are not read, but those of the same
+/// columns of own, which a rank has already.
 struct SpmmArgs {
   const CsrMatrix& a;
   const Tensor& x;
@@ -54,8 +54,8 @@ struct SpmmArgs {
   Activation activation = Activation::none;
   Tensor& y;
   int64_t first_column = 0;
-  const Tensor& own = kAbsent;
-  int64_t own_row = 0;
+  const Tensor& local = kAbsent;
+  int64_t local_row = 0;
 
   bool is_slice() const { return x.size(1) != y.size(1); }  ///< whether y has more columns than x
 
@@ -68,12 +68,13 @@ struct SpmmArgs {
               first_column, first_column + width, y.str());
     ADJ_CHECK(!is_slice() || heads_of(a.values) == 1, "{}: a slice of y, {}, by {} heads", op, y.str(),
               heads_of(a.values));
-    if (own) {
-      check_tensor(op, "own", own, {own.dims() == 2 ? own.size(0) : 0, y.size(1)}, x.dtype(), x.device());
-      ADJ_CHECK(own_row >= 0 && own_row + own.size(0) <= x.size(0) && heads_of(a.values) == 1,
-                "{}: own is {} from row {} on, x is {}, in {} heads", op, own.str(), own_row, x.str(),
+    if (local) {
+      check_tensor(op, "local", local, {local.dims() == 2 ? local.size(0) : 0, y.size(1)}, x.dtype(),
+                   x.device());
+      ADJ_CHECK(local_row >= 0 && local_row + local.size(0) <= x.size(0) && heads_of(a.values) == 1,
+                "{}: local is {} from row {} on, x is {}, in {} heads", op, local.str(), local_row, x.str(),
                 heads_of(a.values));
-      ADJ_CHECK(!y.shares_storage_with(own), "{}: y cannot be own", op);
+      ADJ_CHECK(!y.shares_storage_with(local), "{}: y cannot be local", op);
     }
     check_fused(op, activation);
     ADJ_CHECK(!y.shares_storage_with(x), "{}: y cannot be x", op);

@@ -55,8 +55,8 @@ void sparse_product(std::string_view op, const CsrMatrix& a, const RowParts& x, 
           .activation = activation,
           .y = y,
           .first_column = part.first,
-          .own = part.own,
-          .own_row = part.own_row});
+          .local = part.local,
+          .local_row = part.local_row});
   });
 }
 

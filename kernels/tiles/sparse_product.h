@@ -25,12 +25,12 @@ struct RowParts {
   int64_t width;
   DType dtype;  ///< of all elements
   std::function<Tensor()> all;
-  /// Columns [first, first + rows.size(1)) of X, of which `own` may have some (SpmmArgs::own).
+  /// Columns [first, first + rows.size(1)) of X, of which `local` may have some (SpmmArgs::local).
   struct Part {
     const Tensor& rows;
     int64_t first;
-    const Tensor& own;
-    int64_t own_row;
+    const Tensor& local;
+    int64_t local_row;
   };
   std::function<void(const std::function<void(const Part&)>& visit)> each;  ///< visits all columns once
 };

@@ -51,9 +51,9 @@ Var RGATConv::operator()(const Structure& structure, const Sides& features, cons
   const Var logits = options_.logits == RelationalLogits::additive
                          ? leaky_relu(edge_add(links, queries, keys), options_.negative_slope)
                          : edge_dot(links, queries, keys, heads);
-  const Var weights =
-      dropout(edge_softmax(options_.softmax == RelationalSoftmax::within ? links : sources.edges, logits),
-              options_.dropout);
+  const Var weights = dropout(
+      edge_softmax(options_.softmax == RelationalSoftmax::within_relation ? links : sources.edges, logits),
+      options_.dropout);
   const Var y =
       join_heads(aggregate(sources.edges, split_heads(values, heads), {.weight = weights}), options_.concat);
   return bias ? y + bias : y;

@@ -10,8 +10,8 @@ namespace adj::nn {
 
 /// Which edges of a target the softmax is over.
 enum class RelationalSoftmax : uint8_t {
-  across,  ///< of all relations
-  within   ///< of one relation; results of all are added
+  across_relation,  ///< of all relations
+  within_relation   ///< of one relation; results of all are added
 };
 constexpr auto names_of(RelationalSoftmax) { return std::array{"across-relation", "within-relation"}; }
 
@@ -26,11 +26,11 @@ constexpr auto names_of(RelationalLogits) {
 
 /// Options of RGATConv.
 struct RGATConvOptions {
-  int64_t bases = 0;                                      ///< B > 0: W_r = Σ_b a_rb V_b of B matrices
-  int64_t blocks = 0;                                     ///< B > 0: W_r is block-diagonal
-  RelationalSoftmax softmax = RelationalSoftmax::across;  ///< PyG's attention_mechanism
-  RelationalLogits logits = RelationalLogits::additive;   ///< PyG's attention_mode
-  int64_t heads = 1;                                      ///< attention heads of width `out`
+  int64_t bases = 0;   ///< B > 0: W_r = Σ_b a_rb V_b of B matrices
+  int64_t blocks = 0;  ///< B > 0: W_r is block-diagonal
+  RelationalSoftmax softmax = RelationalSoftmax::across_relation;  ///< PyG's attention_mechanism
+  RelationalLogits logits = RelationalLogits::additive;            ///< PyG's attention_mode
+  int64_t heads = 1;                                               ///< attention heads of width `out`
   bool concat = true;           ///< concatenated heads, [N, heads out]; else their mean, [N, out]
   float negative_slope = 0.2f;  ///< of the leaky relu
   float dropout = 0.0f;         ///< of the coefficients, in training mode

@@ -179,8 +179,8 @@ TEST_CASE("rows come in parts of their columns, each once and in order, with the
                        .x = part.rows,
                        .y = y,
                        .first_column = part.first,
-                       .own = part.own,
-                       .own_row = part.own_row});
+                       .local = part.local,
+                       .local_row = part.local_row});
       };
       Halo(group, cut, rows, wire, least).gather_parts(x, multiply);
       CHECK(next == width);

@@ -118,7 +118,7 @@ TEST_CASE("a product of some columns goes to columns of a wider result, with the
         for (const auto& [begin, end] :
              {std::pair<int64_t, int64_t>{0, 500}, {200, 420}, {499, 500}, {7, 7}}) {
           y.fill_(NAN);
-          const Tensor own = x.rows(begin, end);
+          const Tensor local = x.rows(begin, end);
           for (int64_t first = 0; first < width; first += 32) {
             Tensor part = Tensor::empty({500, std::min<int64_t>(32, width - first)}, dtype, device);
             kernels::slice_columns({.x = x, .begin = first, .y = part});
@@ -129,8 +129,8 @@ TEST_CASE("a product of some columns goes to columns of a wider result, with the
                            .activation = activation,
                            .y = y,
                            .first_column = first,
-                           .own = own,
-                           .own_row = begin});
+                           .local = local,
+                           .local_row = begin});
           }
           CHECK(same_bits(y, whole));
         }
@@ -139,8 +139,9 @@ TEST_CASE("a product of some columns goes to columns of a wider result, with the
     const Tensor x = c.random_x(3);
     CHECK_ERROR_HAS(kernels::spmm({.a = c.a(), .x = x, .y = y, .first_column = 2}), "columns 2 to 5 of y");
     CHECK_ERROR_HAS(kernels::spmm({.a = c.a(), .x = x, .y = y, .first_column = -1}), "columns -1 to 2 of y");
-    CHECK_ERROR_HAS(kernels::spmm({.a = c.a(), .x = x, .y = y, .own = x}), "spmm: own is [500, 3]");
-    CHECK_ERROR_HAS(kernels::spmm({.a = c.a(), .x = x, .y = y, .own = y, .own_row = 499}), "from row 499 on");
+    CHECK_ERROR_HAS(kernels::spmm({.a = c.a(), .x = x, .y = y, .local = x}), "spmm: local is [500, 3]");
+    CHECK_ERROR_HAS(kernels::spmm({.a = c.a(), .x = x, .y = y, .local = y, .local_row = 499}),
+                    "from row 499 on");
     const Tensor by_head = Tensor::full({c.csr.entries(), 3}, 1.0, accumulator_dtype(dtype), device);
     CHECK_ERROR_HAS(kernels::spmm({.a = {c.csr, by_head, {}}, .x = x, .y = y}), "by 3 heads");
   });

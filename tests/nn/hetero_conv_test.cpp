@@ -31,13 +31,13 @@ TEST_CASE(
   CHECK(nn::detail::module_name(kFollows) == "a%2Fb%2Ec~folgt%20auf%20%7E~a%2Fb%2Ec");
   CHECK(nn::detail::module_name(EdgeType{"a~b", "", "c"}) !=
         nn::detail::module_name(EdgeType{"a", "b", "~c"}));
-  const auto made = [] {
+  const auto build = [] {
     auto layer = std::make_unique<Model<HeteroConv>>(TypedWidths{{"a/b.c", 4}, {"x_y", 3}});
     layer->add<SAGEConv>(kFollows, 5);
     layer->add<GATConv>(kBuys, 5, GATConvOptions{.add_self_loops = false});
     return layer;
   };
-  const auto layer = made(), other = made();
+  const auto layer = build(), other = build();
   const TemporaryDirectory folder;
   models::save_model(*layer, folder.file("layer.h5"));
   models::load_model(*other, folder.file("layer.h5"));

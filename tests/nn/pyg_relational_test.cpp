@@ -76,7 +76,7 @@ TEST_CASE("RGATConv and its gradients equal PyG's") {
       ref.compare(layer, layer(typed_graph(ref), ref.in("x")));
     });
   };
-  const auto by_relation = nn::RelationalSoftmax::within;
+  const auto by_relation = nn::RelationalSoftmax::within_relation;
   const auto product = nn::RelationalLogits::multiplicative;
   run("across", {});
   run("within", {.softmax = by_relation});

@@ -184,9 +184,9 @@ void aggregate(const Csr& csr, const Aggregation<S>& g, [[maybe_unused]] const S
 void plan_rows(const PlanRowsArgs& args) { (void)row_chunks(args.a); }
 
 void spmm(const SpmmArgs& args) {
-  if (args.own) {  // in one place: memory is not what bounds the ranks of a host
-    Tensor x = args.x.clone(), rows = x.rows(args.own_row, args.own_row + args.own.size(0));
-    kernels::slice_columns({.x = args.own, .begin = args.first_column, .y = rows});
+  if (args.local) {  // in one place: memory is not what bounds the ranks of a host
+    Tensor x = args.x.clone(), rows = x.rows(args.local_row, args.local_row + args.local.size(0));
+    kernels::slice_columns({.x = args.local, .begin = args.first_column, .y = rows});
     return spmm({.a = args.a,
                  .x = x,
                  .bias = args.bias,

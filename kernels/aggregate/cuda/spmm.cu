@@ -10,8 +10,8 @@ namespace adj::kernels::cuda {
 
 template <>
 void own_spmm<double>(const SpmmArgs& args) {
-  args.own ? run_own_spmm<double, true>(ScalarLayouts(), args)
-           : run_own_spmm<double, false>(ScalarLayouts(), args);
+  args.local ? run_own_spmm<double, true>(ScalarLayouts(), args)
+             : run_own_spmm<double, false>(ScalarLayouts(), args);
 }
 
 void plan_rows(const PlanRowsArgs& args) { (void)spmm_plan(args.a); }
@@ -20,8 +20,9 @@ void spmm(const SpmmArgs& args) {
   const auto say = [&](const char* choice) {
     explain_sparse("spmm", args.a.csr, args.x.size(1), heads_of(args.a.values), args.x.dtype(), "{}", choice);
   };
-  const auto method = args.is_slice() || args.own ? plan::SpmmMethod::items
-                                                  : plan::spmm_method(args.a, args.x.size(1), args.x.dtype());
+  const auto method = args.is_slice() || args.local
+                          ? plan::SpmmMethod::items
+                          : plan::spmm_method(args.a, args.x.size(1), args.x.dtype());
   switch (method) {
     case plan::SpmmMethod::heads:
       say("all heads in one pass");

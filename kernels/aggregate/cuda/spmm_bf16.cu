@@ -4,7 +4,7 @@ namespace adj::kernels::cuda {
 
 template <>
 void own_spmm<bfloat16>(const SpmmArgs& args) {
-  if (args.own)
+  if (args.local)
     return run_own_spmm<bfloat16, true>(
         ItemLayouts<ItemLayout<4, 32, 1, 8>, ItemLayout<4, 16, 1, 8>, ItemLayout<4, 8, 1, 8>,
                     ItemLayout<1, 32>, ItemLayout<1, 8>>(),

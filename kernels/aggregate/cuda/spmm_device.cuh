@@ -18,9 +18,9 @@ struct SpmmArguments {
   const Sum<S>* values;  ///< null: all 1
   const int32_t* order;  ///< null: entry e has values[e]
   const S* x;            ///< gathered by column
-  const char* own;       ///< kOwn: rows [own_row, own_row + own_rows), instead of those of x
-  int own_row, own_rows;
-  uint32_t own_pitch;  ///< bytes per row
+  const char* local;     ///< kLocal: rows [local_row, local_row + own_rows), instead of those of x
+  int local_row, local_rows;
+  uint32_t local_pitch;  ///< bytes per row
   S* y;
   Sum<S>* partial;  ///< [slots, width]
   int width;

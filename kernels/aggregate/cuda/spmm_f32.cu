@@ -4,7 +4,7 @@ namespace adj::kernels::cuda {
 
 template <>
 void own_spmm<float>(const SpmmArgs& args) {
-  if (args.own)
+  if (args.local)
     return run_own_spmm<float, true>(
         ItemLayouts<ItemLayout<4, 32, 1, 8>, ItemLayout<4, 32>, ItemLayout<2, 32, 1, 8>, ItemLayout<4, 8>,
                     ItemLayout<1, 32, 1, 8>, ItemLayout<1, 8>>(),

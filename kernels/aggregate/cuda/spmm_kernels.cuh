@@ -34,7 +34,7 @@ constexpr int kMostThreads = kDot                                               
 /// blockIdx.y counts slabs of that many features. The width is a multiple of kVector (of the slab if kWhole),
 /// and rows are aligned to it.
 template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kWhole, bool kSum, bool kDot,
-          bool kOwn = false>
+          bool kLocal = false>
 __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnroll, kDot>)
     spmm_kernel(const __grid_constant__ SpmmArguments<S> a) {
   using A = Sum<S>;
@@ -63,13 +63,13 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
   for (int c = 0; c < kChunks; ++c) valid[c] = kWhole || feature + c * kLanes * kVector < a.width;
   const int read_feature = valid[0] ? feature : a.first_feature;
   const uint32_t pitch = a.pitch;
-  const char* const own =
-      kOwn ? keep_address(mask, a.own + read_feature * static_cast<int>(sizeof(S))) : nullptr;
+  const char* const local =
+      kLocal ? keep_address(mask, a.local + read_feature * static_cast<int>(sizeof(S))) : nullptr;
   auto load_chunks = [&](const char* matrix, int r, Pack<S, kVector>(&chunks)[kChunks]) {
     const char* source = row_address(matrix, r, pitch);
-    if constexpr (kOwn)
-      if (const int row = r - a.own_row; static_cast<unsigned>(row) < static_cast<unsigned>(a.own_rows))
-        source = row_address(own, row, a.own_pitch);
+    if constexpr (kLocal)
+      if (const int row = r - a.local_row; static_cast<unsigned>(row) < static_cast<unsigned>(a.local_rows))
+        source = row_address(local, row, a.local_pitch);
 #pragma unroll
     for (int c = 0; c < kChunks; ++c)
       chunks[c] = kWhole || kChunks == 1 || valid[c] ? gather_pack<S, kVector>(source + c * kChunkBytes)

@@ -117,8 +117,8 @@ void own_spmm<double>(const SpmmArgs& args);
 template <>
 void own_spmm<bfloat16>(const SpmmArgs& args);
 
-/// Implementation of own_spmm with these layouts, `kOwn` for SpmmArgs::own.
-template <class S, bool kOwn, class... L>
+/// Implementation of own_spmm with these layouts, `kLocal` for SpmmArgs::own.
+template <class S, bool kLocal, class... L>
 void run_own_spmm(ItemLayouts<L...> layouts, const SpmmArgs& args) {
   const CsrMatrix& a = args.a;
   const Tensor& x = args.x;
@@ -135,23 +135,24 @@ void run_own_spmm(ItemLayouts<L...> layouts, const SpmmArgs& args) {
   arguments.relu = args.activation == Activation::relu;
   arguments.epilogue = args.bias || arguments.relu;
   if (args.bias) arguments.bias = args.bias.template data<S>();
-  if constexpr (kOwn) {
-    arguments.own = reinterpret_cast<const char*>(args.own.template data<S>() + args.first_column);
-    arguments.own_row = static_cast<int>(args.own_row);
-    arguments.own_rows = static_cast<int>(args.own.size(0));
-    arguments.own_pitch = static_cast<uint32_t>(args.own.size(1) * static_cast<int64_t>(sizeof(S)));
+  if constexpr (kLocal) {
+    arguments.local = reinterpret_cast<const char*>(args.local.template data<S>() + args.first_column);
+    arguments.local_row = static_cast<int>(args.local_row);
+    arguments.local_rows = static_cast<int>(args.local.size(0));
+    arguments.local_pitch = static_cast<uint32_t>(args.local.size(1) * static_cast<int64_t>(sizeof(S)));
   }
 
   const int threads = item_threads(a.csr);
   const auto first_byte = static_cast<uint64_t>(args.first_column) * sizeof(S);
-  const size_t own_alignment = kOwn ? alignment_of(args.own, args.own, first_byte | arguments.own_pitch) : 16;
+  const size_t local_alignment =
+      kLocal ? alignment_of(args.local, args.local, first_byte | arguments.local_pitch) : 16;
   const ItemPass pass{"spmm", a.csr, width, x.dtype(),
-                      std::min(own_alignment, alignment_of(x, args.y, first_byte | arguments.y_gap))};
+                      std::min(local_alignment, alignment_of(x, args.y, first_byte | arguments.y_gap))};
   with_layout(layouts, pass, [&]<class T>() {
     launch_items(
         "spmm", device.index, T::kLanes, threads, stage_bytes<S, T::kLanes, false>(threads),
         ceil_div(width, T::kRow.slab()),
-        spmm_kernel<S, T::kVector, T::kLanes, T::kChunks, T::kUnroll, (T::kChunks > 1), true, false, kOwn>,
+        spmm_kernel<S, T::kVector, T::kLanes, T::kChunks, T::kUnroll, (T::kChunks > 1), true, false, kLocal>,
         arguments);
   });
   launch_merge<S>("spmm", device.index, plan, arguments);
