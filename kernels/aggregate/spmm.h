@@ -46,7 +46,7 @@ inline void check_weights(std::string_view op, std::string_view name, const CsrM
 /// (h + 1) D), D = F / H, as in multi-head attention. `y` may have more columns than x: the result is then
 /// columns [first_column, first_column + F) of y, with the bits of a product of all columns. Not by heads.
 /// `local` [n, as y], optional: rows [local_row, local_row + n) of x are not read, but those of the same
-/// columns of own, which a rank has already.
+/// columns of local, which a rank has already.
 struct SpmmArgs {
   const CsrMatrix& a;
   const Tensor& x;
