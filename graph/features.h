@@ -45,7 +45,7 @@ class Features {
   const Tensor& dense() const;
   const SparseMatrix& sparse() const;
   const PackedRows& quantized() const;  ///< also with a pending dropout, which it does not show
-  const TypedFeatures& typed() const;
+  const TypedFeatures& typed() const;   ///< likewise
   int64_t rows() const;
   int64_t cols()
       const;  ///< F, of several types the sum of theirs; like rows() and device() throws for absent features

@@ -23,9 +23,9 @@ struct GraphSchema {
   std::vector<Nodes> nodes;         ///< the target type, which is predicted, first
   std::vector<EdgeType> relations;  ///< with reverse ones
 
-  std::vector<int64_t> offsets() const;  ///< [types + 1], of the counts
-  int64_t num_nodes() const { return offsets().back(); }
-  int64_t num_features() const;  ///< columns of all types together
+  std::vector<int64_t> offsets() const;                   ///< [types + 1], of the counts
+  int64_t num_nodes() const { return offsets().back(); }  ///< of all types
+  int64_t num_features() const;                           ///< columns of all types together
   bool operator==(const GraphSchema&) const = default;
 };
 

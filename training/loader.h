@@ -33,8 +33,8 @@ class LoaderChoice {
 };
 
 /// What a fan-out bounds: the in-edges of a node, or those of each relation.
-enum class FanoutsPer : uint8_t { node, relation };
-constexpr auto names_of(FanoutsPer) { return std::array{"node", "relation"}; }  ///< on command lines
+enum class SamplingUnit : uint8_t { node, relation };
+constexpr auto names_of(SamplingUnit) { return std::array{"node", "relation"}; }  ///< on command lines
 
 /// Sampled neighbourhoods (GraphSAGE, Hamilton et al. 2017).
 class NeighborLoading : public LoaderChoice {
@@ -52,7 +52,7 @@ class NeighborLoading : public LoaderChoice {
 
  private:
   std::string fanouts_ = "10";  // in-edges sampled per node and hop, from the seeds outwards
-  FanoutsPer per_ = FanoutsPer::node;
+  SamplingUnit per_ = SamplingUnit::node;
   bool replace_ = false, labor_ = false, weighted_ = false;
 };
 

@@ -72,7 +72,7 @@ void NeighborLoading::check(const Settings& all) const {
   (void)sampling(all.model.layers);
   if (labor_ && (replace_ || weighted_))
     usage_fail("--labor: conflicts with --{}", replace_ ? "replace" : "weighted-sampling");
-  if (per_ == FanoutsPer::relation && !all.family.typed)
+  if (per_ == SamplingUnit::relation && !all.family.typed)
     usage_fail("--fanouts-per relation: {} has one relation, expected node", all.program());
   if (weighted_ && all.data.edge_weights == EdgeUse::ignore)
     usage_fail("--weighted-sampling: conflicts with --edge-weights ignore");
@@ -92,7 +92,7 @@ NeighborSampling NeighborLoading::sampling(int64_t layers) const {
           .replace = replace_,
           .weighted = weighted_,
           .labor = labor_,
-          .per_relation = per_ == FanoutsPer::relation};
+          .per_relation = per_ == SamplingUnit::relation};
 }
 
 NeighborSampling NeighborLoading::sampling(const Run& run) const {
@@ -105,7 +105,7 @@ std::unique_ptr<Batches<NodeBatch>> NeighborLoading::batches(const Run& run, mod
   if (run.settings().family.typed)
     log_info(
         "fan-outs {} are {}", fanouts_,
-        per_ == FanoutsPer::relation ? "of each relation of a node" : "of a node, over all its relations");
+        per_ == SamplingUnit::relation ? "of each relation of a node" : "of a node, over all its relations");
   return std::make_unique<NeighborBatches>(run, model, sampling(run));
 }
 

@@ -30,7 +30,7 @@ struct RowParts {
     const Tensor& rows;
     int64_t first;
     const Tensor& local;
-    int64_t local_row;
+    int64_t local_row;  ///< the row of X that is the first of `local`
   };
   std::function<void(const std::function<void(const Part&)>& visit)> each;  ///< visits all columns once
 };
