@@ -85,6 +85,9 @@ def write_triples():
     facts = [(f"http://e.org/{i}", "http://e.org/knows", f"http://e.org/{(i + 1) % 20}") for i in range(20)]
     for name in ("aifb_stripped.nt.gz", "more.nt.gz"):
         write(name, "".join("<{}> <{}> <{}> .\n".format(*fact) for fact in facts))
+    for part, heads in {"train": range(18), "valid": [18], "test": [19]}.items():
+        write(f"WN18RR/{part}.txt", "".join(f"{i}\tnext\t{(i + 1) % 20}\n" for i in heads))
+    write("queries.csv", "head,relation,tail\n3,next,\n,next,7\n")
     write("facts.ttl", "@prefix e: <http://e.org/> .\ne:1 e:age 30 ; e:knows [ e:name \"Ann\" ] .\n")
     for name, people in {"trainingSet.tsv": range(14), "testSet.tsv": range(14, 20)}.items():
         write(name, "person\tlabel_group\n" + "".join(f"http://e.org/{i}\t{'ab'[i % 2]}\n" for i in people))
