@@ -3,6 +3,7 @@
 #include <adjoint/data/detail/dataset_reader.h>
 #include <adjoint/data/detail/declared_counts.h>
 #include <adjoint/data/detail/names.h>
+#include <adjoint/graph/detail/index.h>
 
 #include <algorithm>
 #include <cmath>
@@ -99,6 +100,11 @@ int64_t count_unlabelled(const Tensor& y) {
   int64_t count = 0;
   for (int64_t i = 0; i < y.size(0); ++i) count += !is_labelled(y, i);
   return count;
+}
+
+Tensor with_unlabelled(const Tensor& y, int64_t rows) {
+  const double none = y.dtype() == DType::f32 ? std::numeric_limits<double>::quiet_NaN() : -1.0;
+  return concatenated(y, Tensor::full(y.shape().with(0, rows - y.size(0)), none, y.dtype(), y.device()));
 }
 
 void DatasetReader::read_labels() {

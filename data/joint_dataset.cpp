@@ -1,9 +1,8 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/labels.h>
 #include <adjoint/data/joint_dataset.h>
-#include <adjoint/graph/detail/index.h>
 
 #include <algorithm>
-#include <limits>
 
 #include <fmt/ranges.h>
 
@@ -16,12 +15,6 @@ const ItemTable& items_of(const TypedDataset& dataset, const std::string& type) 
   ADJ_CHECK(items != dataset.nodes.end(), "dataset {}: no nodes of type \"{}\", expected one of: {}",
             dataset.name, type, fmt::join(dataset.graph.node_types(), ", "));
   return items->second;
-}
-
-/// Labels of `rows` nodes, those of `y` first.
-Tensor extended(const Tensor& y, int64_t rows) {
-  const double none = y.dtype() == DType::f32 ? std::numeric_limits<double>::quiet_NaN() : -1.0;
-  return detail::concatenated(y, Tensor::full(y.shape().with(0, rows - y.size(0)), none, y.dtype()));
 }
 
 }  // namespace
@@ -76,7 +69,7 @@ Dataset joint_dataset(const TypedDataset& dataset, const GraphSchema& schema, co
   Dataset joint;
   if (!numbers.contains(target)) {
     static_cast<ItemTable&>(joint) = items_of(dataset, target);
-    if (joint.y) joint.y = extended(joint.y, schema.num_nodes());
+    if (joint.y) joint.y = detail::with_unlabelled(joint.y, schema.num_nodes());
     joint.feature_names.clear();
     joint.encoder = {};
     joint.times = {};

@@ -24,6 +24,16 @@ std::vector<std::string> unpacked(const PackedNames& names) {
   return result;
 }
 
+std::vector<std::string> names_of(const ItemTable& items, int64_t count) {
+  if (items.node_names) return unpacked({items.node_names, items.node_name_offsets});
+  const std::vector<int64_t> ids =
+      items.node_ids ? items.node_ids.to_vector<int64_t>() : std::vector<int64_t>();
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < count; ++i)
+    names.push_back(std::to_string(ids.empty() ? i : ids[static_cast<size_t>(i)]));
+  return names;
+}
+
 PackedNames gathered(const PackedNames& names, const Tensor& order) {
   const Device device = names.bytes.device();
   const PackedNames host{names.bytes.to(Device::cpu()), names.offsets.to(Device::cpu())};

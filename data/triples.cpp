@@ -21,16 +21,6 @@ Tensor tensor_of_rows(const std::vector<Row>& rows) {
   return Tensor::from(numbers, Shape{std::ssize(rows), 3});
 }
 
-std::vector<std::string> names_of_nodes(const ItemTable& items, int64_t count) {
-  if (items.node_names) return detail::unpacked({items.node_names, items.node_name_offsets});
-  std::vector<std::string> names;
-  const std::vector<int64_t> ids =
-      items.node_ids ? items.node_ids.to_vector<int64_t>() : std::vector<int64_t>();
-  for (int64_t i = 0; i < count; ++i)
-    names.push_back(std::to_string(ids.empty() ? i : ids[static_cast<size_t>(i)]));
-  return names;
-}
-
 bool are_distinct(const std::vector<std::string>& names) {
   return std::set<std::string_view>(names.begin(), names.end()).size() == names.size();
 }
@@ -46,7 +36,7 @@ Triples triples_of(const TypedDataset& data, const std::string& path) {
     first[type] = static_cast<int32_t>(found.entities.size());
     const auto items = data.nodes.find(type);
     for (std::string& name :
-         names_of_nodes(items == data.nodes.end() ? ItemTable() : items->second, data.num_nodes(type))) {
+         detail::names_of(items == data.nodes.end() ? ItemTable() : items->second, data.num_nodes(type))) {
       typed.push_back(type + ":" + name);
       found.entities.push_back(std::move(name));
     }

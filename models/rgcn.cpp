@@ -1,18 +1,20 @@
 #include <adjoint/core/option_check.h>
+#include <adjoint/graph/edge_attributes.h>
 #include <adjoint/models/family.h>
 #include <adjoint/models/stack.h>
 #include <adjoint/models/typed_input.h>
 #include <adjoint/nn/conv/one_hot_rgcn_conv.h>
+#include <adjoint/nn/conv/rgat_conv.h>
 #include <adjoint/nn/conv/rgcn_conv.h>
 
 namespace adj::models {
 
 namespace {
 
-/// TypedModelOptions::inputs. Throws UsageError for one-hot nodes with features.
+/// TypedModelOptions::inputs; R-GCN alone has one-hot nodes. Throws UsageError for such nodes with features.
 bool takes_one_hot(const GraphSchema& schema, const ModelOptions& o) {
   constexpr double kMost = 1 << 26;
-  if (o.types.inputs == TypedInputs::embedding) return false;
+  if (o.types.inputs == TypedInputs::embedding || o.model == "rgat") return false;
   const double weights = static_cast<double>(schema.num_nodes()) *
                          static_cast<double>(std::max<int64_t>(1, std::ssize(schema.relations))) *
                          static_cast<double>(o.hidden);
@@ -25,27 +27,21 @@ bool takes_one_hot(const GraphSchema& schema, const ModelOptions& o) {
   return o.types.schema && (o.types.inputs == TypedInputs::one_hot || weights <= kMost);
 }
 
-/// R-GCN (Schlichtkrull et al. 2018): relational convolutions with relu and dropout between them, over nodes
-/// of several types. The last one of a whole graph is computed for the target type's nodes only.
-struct Rgcn : NodeModel {
-  Rgcn(int64_t in, int64_t out, const ModelOptions& o)
+/// Relational convolutions with relu and dropout between them, over nodes of several types. The last one of a
+/// whole graph is computed for the target type's nodes only.
+template <class Conv>
+struct Relational : NodeModel {
+  Relational(int64_t in, const ModelOptions& o)
       : schema(schema_of(in, o)),
         one_hot(takes_one_hot(schema, o)),
-        bases(o.types.bases),
         p(static_cast<float>(o.dropout)),
-        norms(this, o) {
-    const int64_t relations = std::max<int64_t>(1, std::ssize(schema.relations));
-    if (one_hot)
-      first.emplace(this, "first", schema.num_nodes(), o.layers == 1 ? out : o.hidden, relations,
-                    nn::OneHotRGCNConvOptions{.bases = bases});
-    else
-      input_map.emplace(this, "input", schema, o.hidden);
-    for (int64_t l = one_hot ? 1 : 0; l < o.layers; ++l)
-      convs.add(o.hidden, l + 1 == o.layers ? out : o.hidden, relations, nn::RGCNConvOptions{.bases = bases});
-    for (int64_t l = 1; l < o.layers; ++l) norms.add(o.hidden);
-    const std::string widths = dashed(widths_of(schema.num_features(), out, o));
-    name = fmt::format("R-GCN {} {} relations{}{}", one_hot ? "one-hot" + widths.substr(1) : widths,
-                       schema.relations.size(), bases > 0 ? fmt::format(", {} bases", bases) : "",
+        norms(this, o) {}
+
+  int64_t num_relations() const { return std::max<int64_t>(1, std::ssize(schema.relations)); }
+  /// "12 relations, 30 bases batch-norm"
+  std::string describe_relations(const ModelOptions& o) const {
+    return fmt::format("{} relations{}{}", schema.relations.size(),
+                       o.types.bases > 0 ? fmt::format(", {} bases", o.types.bases) : "",
                        o.norm == Norm::none ? "" : fmt::format(" {}-norm", name_of(o.norm)));
   }
 
@@ -67,10 +63,12 @@ struct Rgcn : NodeModel {
   }
   void prepare(const Graph& graph) const override {
     NodeModel::prepare(graph);
-    if (!convs.empty()) convs[0].prepare(graph);
+    prepare_first(graph);
   }
-  void prepare_block(const Block& block) const override {
-    if (!convs.empty()) convs[0].prepare(block);
+  void prepare_block(const Block& block) const override { prepare_first(block); }
+  void prepare_first(const nn::Structure& structure) const {
+    if constexpr (requires { convs[0].prepare(structure); })
+      if (!convs.empty()) convs[0].prepare(structure);
   }
   std::vector<const nn::Embedding*> tables() const override {
     return one_hot ? std::vector<const nn::Embedding*>() : input_map->tables();
@@ -102,35 +100,79 @@ struct Rgcn : NodeModel {
   Tensor numbers_of(const TypedFeatures& rows) const {
     if (rows.whole()) return {};
     const std::vector<int64_t> offsets = schema.offsets();
-    const auto number = rows.numbers.to_vector<int32_t>(), order = rows.order.to_vector<int32_t>();
-    std::vector<int32_t> numbers(order.size());
-    for (size_t k = 0; k < order.size(); ++k) {
-      size_t type = 0;
-      while (rows.first_row(type + 1) <= order[k]) ++type;
-      numbers[k] = static_cast<int32_t>(offsets[type]) + number[static_cast<size_t>(order[k])];
-    }
-    return Tensor::from(numbers, rows.device);
+    std::vector<int32_t> joint = rows.numbers.to_vector<int32_t>();
+    for (size_t t = 0; t < rows.counts.size(); ++t)
+      for (int64_t row = rows.first_row(t); row < rows.first_row(t + 1); ++row)
+        joint[static_cast<size_t>(row)] += static_cast<int32_t>(offsets[t]);
+    return adj::detail::gather_edges(Tensor::from(joint, rows.device), rows.order);
   }
 
   GraphSchema schema;
   bool one_hot;
-  int64_t bases;
   float p;
   std::string name;
   std::optional<nn::Child<nn::OneHotRGCNConv>> first;
   std::optional<nn::Child<TypedInput>> input_map;
-  nn::ModuleList<nn::RGCNConv> convs{this, "convs"};
+  nn::ModuleList<Conv> convs{this, "convs"};
   Norms norms;
 };
+
+/// R-GCN (Schlichtkrull et al. 2018).
+struct Rgcn : Relational<nn::RGCNConv> {
+  Rgcn(int64_t in, int64_t out, const ModelOptions& o) : Relational(in, o) {
+    if (one_hot)
+      first.emplace(this, "first", schema.num_nodes(), o.layers == 1 ? out : o.hidden, num_relations(),
+                    nn::OneHotRGCNConvOptions{.bases = o.types.bases});
+    else
+      input_map.emplace(this, "input", schema, o.hidden);
+    for (int64_t l = one_hot ? 1 : 0; l < o.layers; ++l)
+      convs.add(o.hidden, l + 1 == o.layers ? out : o.hidden, num_relations(),
+                nn::RGCNConvOptions{.bases = o.types.bases});
+    for (int64_t l = 1; l < o.layers; ++l) norms.add(o.hidden);
+    const std::string widths = dashed(widths_of(schema.num_features(), out, o));
+    name = fmt::format("R-GCN {} {}", one_hot ? "one-hot" + widths.substr(1) : widths, describe_relations(o));
+  }
+};
+
+/// R-GAT (Busbridge et al. 2019; PyG's example): concatenated heads in hidden layers, averaged in the last one.
+struct Rgat : Relational<nn::RGATConv> {
+  Rgat(int64_t in, int64_t out, const ModelOptions& o) : Relational(in, o) {
+    const int64_t width = o.heads * o.hidden;
+    input_map.emplace(this, "input", schema, width);
+    for (int64_t l = 1; l <= o.layers; ++l) {
+      const bool last = l == o.layers;
+      convs.add(width, last ? out : o.hidden, num_relations(),
+                nn::RGATConvOptions{.bases = o.types.bases,
+                                    .heads = o.heads,
+                                    .concat = !last,
+                                    .dropout = static_cast<float>(o.attention_dropout)});
+      if (!last) norms.add(width);
+    }
+    name = fmt::format("R-GAT {} {}", dashed_heads(schema.num_features(), out, o), describe_relations(o));
+  }
+};
+
+std::unique_ptr<Model> make_relational(int64_t in, int64_t out, const ModelOptions& o) {
+  if (o.model == "rgat") return construct<Rgat>(in, out, o);
+  return construct<Rgcn>(in, out, o);
+}
+
+void check_relational(const ModelOptions& o) {
+  if (o.model != "rgat" && (o.heads != 1 || o.attention_dropout > 0.0))
+    usage_fail("--{}: R-GCN has no attention, expected --model rgat",
+               o.heads != 1 ? "heads" : "attention-dropout");
+  if (o.model == "rgat" && o.types.inputs == TypedInputs::one_hot)
+    usage_fail("--inputs one-hot: --model rgat has embeddings of nodes without features, expected embedding");
+}
 
 }  // namespace
 
 ModelFamily rgcn() {
   return {"train_rgcn",
-          {"rgcn"},
-          model_options({"bases", "inputs", "norm"}),
-          nullptr,
-          construct<Rgcn>,
+          {"rgcn", "rgat"},
+          model_options({"bases", "inputs", "norm", "heads", "attention-dropout"}),
+          check_relational,
+          make_relational,
           {.hidden = 16, .dropout = 0.0},
           false,
           true};

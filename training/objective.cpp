@@ -2,12 +2,11 @@
 #include <adjoint/autograd/detail/ranks.h>
 #include <adjoint/autograd/loss.h>
 #include <adjoint/autograd/reduce.h>
-#include <adjoint/graph/detail/index.h>
+#include <adjoint/data/detail/labels.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/training/objective.h>
 
 #include <cmath>
-#include <limits>
 
 namespace adj::training {
 
@@ -34,10 +33,7 @@ Objective::Objective(const Examples& examples, const ClassWeights& weights, std:
       y_(examples.y),
       class_weight_(weights.fit(examples)) {
   if (labels_ == Labels::numbers) standardize(examples);
-  if (!rows || *rows == examples_) return;
-  const double none = y_.dtype() == DType::f32 ? std::numeric_limits<double>::quiet_NaN() : -1.0;
-  const Shape others = y_.shape().with(0, *rows - examples_);
-  y_ = detail::concatenated(y_, Tensor::full(others, none, y_.dtype(), y_.device()));
+  if (rows && *rows != examples_) y_ = adj::detail::with_unlabelled(y_, *rows);
 }
 
 void Objective::standardize(const Examples& examples) {

@@ -62,8 +62,8 @@ TripleRun::TripleRun(const TripleOptions& options)
   Tensor triples = Tensor::from(all, Shape{std::ssize(all) / 3, 3});
   if (*o_.training != TripleTraining::negatives) {
     // 1vsAll: of each triple its tail. KvsAll: of each query all tails, and one triple for the query.
-    const KnownEntities known = known_entities(triples, {triples}, false);
     if (*o_.training == TripleTraining::k_vs_all) {
+      const KnownEntities known = known_entities(triples, {triples}, false);
       const std::vector<int32_t> rows = known.rows.to_vector<int32_t>();
       std::vector<int32_t> first(3 * static_cast<size_t>(known.offsets.numel() - 2), -1);
       for (size_t k = 0; k < rows.size(); ++k)

@@ -100,15 +100,6 @@ namespace {
 /// The numbers that nodes have by their names or ids in the training.
 Tensor numbers_of(const ItemTable& items, int64_t count, const TrainingTypes::Nodes& trained,
                   int64_t trained_count, const std::string& place, const std::string& origin) {
-  const auto texts = [](const Tensor& names, const Tensor& offsets, const Tensor& ids, int64_t nodes) {
-    std::vector<std::string> numbered;
-    if (names) return detail::unpacked({names, offsets});
-    if (ids)
-      for (const int64_t id : ids.to_vector<int64_t>()) numbered.push_back(fmt::format("{}", id));
-    else
-      for (int64_t i = 0; i < nodes; ++i) numbered.push_back(fmt::format("{}", i));
-    return numbered;
-  };
   const bool named = trained.names || trained.ids;
   if (!named && count != trained_count)
     data_fail("{}: {} nodes without features or names, but {} was trained on {}, which have embeddings",
@@ -117,10 +108,13 @@ Tensor numbers_of(const ItemTable& items, int64_t count, const TrainingTypes::No
     data_fail("{}: nodes have {}, but {} was trained on nodes with {}, which have embeddings", place,
               items.node_names ? "names" : "ids", origin, trained.names ? "names" : "ids");
   std::unordered_map<std::string, int32_t> known;
-  for (const std::string& text : texts(trained.names, trained.name_offsets, trained.ids, trained_count))
+  ItemTable before;
+  before.node_names = trained.names, before.node_name_offsets = trained.name_offsets;
+  before.node_ids = trained.ids;
+  for (const std::string& text : detail::names_of(before, trained_count))
     known.emplace(text, static_cast<int32_t>(known.size()));
   std::vector<int32_t> numbers;
-  for (const std::string& text : texts(items.node_names, items.node_name_offsets, items.node_ids, count)) {
+  for (const std::string& text : detail::names_of(items, count)) {
     const auto found = known.find(text);
     if (found == known.end())
       data_fail(

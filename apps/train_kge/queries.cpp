@@ -3,11 +3,12 @@
 #include <adjoint/core/file.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/table_file.h>
 #include <adjoint/data/import/records.h>
 #include <adjoint/data/import/triples.h>
 
 #include <algorithm>
-#include <numeric>
+#include <string_view>
 
 #include <fmt/ranges.h>
 
@@ -20,14 +21,6 @@ std::vector<std::string> fields_of(TextSource& source, int64_t line, std::string
   std::vector<std::string> fields;
   for (RecordFields field(source, line, record, separator); field.next();) fields.emplace_back(field.field());
   return fields;
-}
-
-/// In quotes where a table of commas needs them (RFC 4180).
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string all = "\"";
-  for (char c : text) all += c == '"' ? "\"\"" : std::string(1, c);
-  return all + '"';
 }
 
 }  // namespace
@@ -67,17 +60,24 @@ TripleQueries::TripleQueries(const training::TripleOptions& options, const Tripl
 void TripleQueries::write(const models::TripleEmbedding& model) const {
   if (out_.empty()) return;
   const Device device = model.entity().device();
-  std::string table = "head,relation,tail,rank,score\n";
+  std::vector<int32_t> triples;
+  for (const Query& query : queries_)
+    triples.insert(triples.end(), {query.known, query.relation, query.known});
+  const auto known_of = [&](bool heads) {
+    return known_entities(Tensor::from(triples, Shape{std::ssize(queries_), 3}),
+                          {data_.train, data_.val, data_.test}, heads);
+  };
+  const KnownEntities tails = known_of(false), heads = known_of(true);
+  std::vector<Answer> answers;
   int64_t known = 0;
-  for (const Query& query : queries_) {
+  for (size_t q = 0; q < queries_.size(); ++q) {
+    const Query& query = queries_[q];
     const auto scalar = [&](int32_t value) { return Tensor::from(std::vector{value}, device); };
     const std::vector<float> scores =
         model.scores(scalar(query.known), scalar(query.relation), query.heads).to_vector<float>();
-    std::vector<int32_t> triple{query.known, query.relation, query.known};
-    const KnownEntities list =
-        known_entities(Tensor::from(triple, Shape{1, 3}), {data_.train, data_.val, data_.test}, query.heads);
+    const KnownEntities& list = query.heads ? heads : tails;
     std::vector<uint8_t> left_out(scores.size());
-    const int64_t* offsets = list.offsets.data<int64_t>() + *list.rows.data<int32_t>();
+    const int64_t* offsets = list.offsets.data<int64_t>() + list.rows.data<int32_t>()[q];
     for (int64_t k = offsets[0]; k < offsets[1]; ++k)
       left_out[static_cast<size_t>(list.ids.data<int32_t>()[k])] = 1;
     known += offsets[1] - offsets[0];
@@ -89,16 +89,29 @@ void TripleQueries::write(const models::TripleEmbedding& model) const {
       const float left = scores[static_cast<size_t>(a)], right = scores[static_cast<size_t>(b)];
       return left != right ? left > right : a < b;
     });
-    const std::string known_name = quoted(data_.entities[static_cast<size_t>(query.known)]),
-                      relation = quoted(data_.relations[static_cast<size_t>(query.relation)]);
     for (int64_t k = 0; k < count; ++k) {
-      const auto entity = static_cast<size_t>(order[static_cast<size_t>(k)]);
-      const std::string other = quoted(data_.entities[entity]);
-      table += fmt::format("{},{},{},{},{}\n", query.heads ? other : known_name, relation,
-                           query.heads ? known_name : other, k + 1, scores[entity]);
+      const int32_t entity = order[static_cast<size_t>(k)];
+      answers.push_back({&query, entity, k + 1, scores[static_cast<size_t>(entity)]});
     }
   }
-  replace_file(out_, table);
+  const auto answer = [&](int64_t row) -> const Answer& { return answers[static_cast<size_t>(row)]; };
+  const auto end = [&](bool head) {
+    return [&, head](int64_t row) {
+      const Answer& a = answer(row);
+      return std::string_view(
+          data_.entities[static_cast<size_t>(a.query->heads == head ? a.entity : a.query->known)]);
+    };
+  };
+  const auto relation = [&](int64_t row) {
+    return std::string_view(data_.relations[static_cast<size_t>(answer(row).query->relation)]);
+  };
+  using adj::detail::Column;
+  adj::detail::write_table(out_,
+                           {Column::of_texts("head", end(true)), Column::of_texts("relation", relation),
+                            Column::of_texts("tail", end(false)),
+                            Column::of_numbers("rank", [&](int64_t row) { return answer(row).rank; }),
+                            Column::of_numbers("score", [&](int64_t row) { return answer(row).score; })},
+                           std::ssize(answers));
   log_info("{}: {} queries; {} known triples of theirs are left out", printable(out_), queries_.size(),
            known);
 }

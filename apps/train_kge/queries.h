@@ -24,6 +24,13 @@ class TripleQueries {
     int32_t known, relation;  ///< entity and relation
     bool heads;               ///< asks for heads
   };
+  /// An entity for a query, by its place among those that are not known.
+  struct Answer {
+    const Query* query;
+    int32_t entity;
+    int64_t rank;
+    float score;
+  };
 
   const Triples& data_;
   std::string out_;

@@ -8,5 +8,7 @@ namespace adj::detail {
 bool is_labelled(const Tensor& y, int64_t i);
 /// Number of rows without a label.
 int64_t count_unlabelled(const Tensor& y);
+/// The labels y [n] or [n, T] followed by unlabelled rows, `rows` together; on their device.
+Tensor with_unlabelled(const Tensor& y, int64_t rows);
 
 }  // namespace adj::detail

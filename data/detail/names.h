@@ -20,6 +20,8 @@ struct PackedNames {
 PackedNames packed(const std::vector<std::string>& names);
 /// CPU only. Offsets ascend from 0 to the number of bytes.
 std::vector<std::string> unpacked(const PackedNames& names);
+/// Of `count` items their names, else their ids, else their numbers, as texts; CPU only.
+std::vector<std::string> names_of(const ItemTable& items, int64_t count);
 /// Text k is text order[k] (int32); on the names' device.
 PackedNames gathered(const PackedNames& names, const Tensor& order);
 /// Written as `path` and path + "_offsets".

@@ -117,7 +117,7 @@ Halo::Halo(Group group, const RowCut& cut, const Csr& rows, DType wire, int64_t 
   for (size_t p = 0; p < ranks; ++p) whole_blocks = whole_blocks && !picks(p);
   const std::vector<uint8_t> all =
       group_.gather(Tensor::from(std::vector{uint8_t{whole_blocks}})).to_vector<uint8_t>();
-  leaves_own_ = std::ranges::all_of(all, [](uint8_t whole) { return whole != 0; });
+  skips_local_ = std::ranges::all_of(all, [](uint8_t whole) { return whole != 0; });
   std::vector<std::vector<int32_t>> copies;
   for (Tensor& list : sends_) {
     sent_ += list.numel();
@@ -296,7 +296,7 @@ void Halo::gather_parts(const Tensor& x, const std::function<void(const Gathered
   if (group_.size() == 1 || parts == 1 || most_received_ * begins[1] * element < least_part_)
     return visit({gather(x), 0, {}});
   const auto aligned = [&](int64_t column) { return column * element % kAlignedBytes == 0; };
-  const bool leaves_own = leaves_own_ && std::ranges::all_of(begins, aligned);
+  const bool skips_local = skips_local_ && std::ranges::all_of(begins, aligned);
   const auto columns = [&](size_t k) { return begins[k + 1] - begins[k]; };
   std::array<int64_t, 2> widest{};
   for (size_t k = 0; k < parts; ++k) widest[k % 2] = std::max(widest[k % 2], columns(k));
@@ -306,8 +306,8 @@ void Halo::gather_parts(const Tensor& x, const std::function<void(const Gathered
     Tensor part;
     side_.run([&] {
       const Tensor& memory = buffers.parts[k % 2];
-      part = leaves_own ? fetch_others(x, {begins[k], columns(k)}, memory)
-                        : fetch_part(x, begins[k], columns(k), buffers, memory);
+      part = skips_local ? fetch_others(x, {begins[k], columns(k)}, memory)
+                         : fetch_part(x, begins[k], columns(k), buffers, memory);
     });
     return part;
   };
@@ -316,7 +316,7 @@ void Halo::gather_parts(const Tensor& x, const std::function<void(const Gathered
     side_.join();
     const Tensor part = next;
     if (k + 1 < parts) next = fetch(k + 1);  // behind the visit before this one, which has read its memory
-    visit({part, begins[k], leaves_own ? x : Tensor(), first_row()});
+    visit({part, begins[k], skips_local ? x : Tensor(), first_row()});
   }
 }
 

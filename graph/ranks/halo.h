@@ -69,8 +69,8 @@ class Halo {
   int64_t most_received_ = 0;  // by any rank: all take the same parts
   DType wire_ = DType::f32;
   int64_t least_part_ = kLeastPart;
-  SideStream side_;          // for parts on their way
-  bool leaves_own_ = false;  // whether parts may lack the rank's own rows: all ranks send whole blocks
+  SideStream side_;           // for parts on their way
+  bool skips_local_ = false;  // whether parts may lack the rank's own rows: all ranks send whole blocks
 
   /// Whether a rank needs all of this rank's rows, or some.
   bool sends_all(size_t p) const { return sends_[p].numel() > 0 && sends_[p].numel() == structure_.rows; }
