@@ -46,6 +46,10 @@ endif()
 # Loops over numbers are in kernels/*/cpu alone, which get these flags and -O3; the rest is the same for every CPU, so
 # trees for this machine and for any share its objects in ccache.
 string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+# Who asks nvcc for a fast compile gets it for the host's part of its files too, half of their time.
+if("$ENV{CUDAFLAGS} ${CMAKE_CUDA_FLAGS}" MATCHES "--Ofast-compile=max")
+  set(CMAKE_CUDA_FLAGS_RELEASE "-O0 -DNDEBUG")
+endif()
 set(ADJOINT_CPU_V4 0)
 set(ADJOINT_KERNEL_FLAGS "$<$<CONFIG:Release>:-O3>")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
