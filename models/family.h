@@ -62,7 +62,7 @@ ModelFamily graph_gin();    ///< GIN or GINE of whole graphs, with a readout of 
 ModelFamily link();         ///< LinkModel: logits of pairs of nodes
 ModelFamily edge();         ///< EdgeModel: outputs of edges
 ModelFamily qgnn();         ///< quantised GCN or GIN of nodes, also for IntegerModel (QGTC, Wang 2022)
-ModelFamily rgcn();         ///< R-GCN of heterogeneous graphs (Schlichtkrull 2018)
+ModelFamily rgcn();         ///< of heterogeneous graphs: R-GCN (Schlichtkrull 2018), R-GAT (Busbridge 2019)
 ModelFamily hgt();          ///< transformer of heterogeneous graphs (Hu 2020)
 ModelFamily graph_qgin();   ///< graph_gin() quantised, also for IntegerModel
 

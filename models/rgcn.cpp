@@ -134,7 +134,8 @@ struct Rgcn : Relational<nn::RGCNConv> {
   }
 };
 
-/// R-GAT (Busbridge et al. 2019; PyG's example): concatenated heads in hidden layers, averaged in the last one.
+/// R-GAT (Busbridge et al. 2019; PyG's example): concatenated heads in hidden layers, averaged in the last
+/// one.
 struct Rgat : Relational<nn::RGATConv> {
   Rgat(int64_t in, int64_t out, const ModelOptions& o) : Relational(in, o) {
     const int64_t width = o.heads * o.hidden;

@@ -83,11 +83,12 @@ def test_crossed():
                     assert abs(float(text) - float(trained[name][column])) < 1e-4, (loader, task, name, column)
         assert abs(again["test_acc"] - found["test_acc"]) < 1e-4
         if task == "class":
-            run(f"train_hgt {task}.h5 {loader} --epochs 4 --hidden 8 --predict h.csv --checkpoint h.h5")
-            run(f"predict {task}.h5 --checkpoint h.h5 --out p.csv")
-            again = rows("p.csv")
-            for name, row in rows("h.csv").items():
-                assert abs(float(row["score_0"]) - float(again[name]["score_0"])) < 1e-4, (loader, name)
+            for program in ("train_hgt", "train_rgcn --model rgat --heads 2 --bases 2 --attention-dropout 0.2"):
+                run(f"{program} {task}.h5 {loader} --epochs 4 --hidden 8 --predict h.csv --checkpoint h.h5")
+                run(f"predict {task}.h5 --checkpoint h.h5 --out p.csv")
+                again = rows("p.csv")
+                for name, row in rows("h.csv").items():
+                    assert abs(float(row["score_0"]) - float(again[name]["score_0"])) < 1e-4, (program, loader, name)
             right = np.mean([int(trained[f"p{k}"]["class"]) == TOPIC[k] for k in range(45, 60)])
             assert abs(right - found["test_acc"]) < 1e-6
 
@@ -97,12 +98,16 @@ def test_permuted():
     save("a.h5")
     run("train_rgcn a.h5 --epochs 12 --hidden 8 --checkpoint c.h5 --predict t.csv")
     trained = rows("t.csv")
-    run("train_hgt a.h5 --epochs 6 --hidden 8 --checkpoint h.h5 --predict h.csv")
+    attention = {"h": "train_hgt", "r": "train_rgcn --model rgat --heads 2"}
+    for letter, program in attention.items():
+        run(f"{program} a.h5 --epochs 6 --hidden 8 --checkpoint {letter}.h5 --predict {letter}.csv")
     for k in range(3):
         save("b.h5", turned=True)
-        run("predict b.h5 --checkpoint h.h5 --out p.csv")
-        for name, row in rows("p.csv").items():
-            assert abs(float(row["score_1"]) - float(rows("h.csv")[name]["score_1"])) < 1e-4, (k, name)
+        for letter in attention:
+            run(f"predict b.h5 --checkpoint {letter}.h5 --out p.csv")
+            before = rows(f"{letter}.csv")
+            for name, row in rows("p.csv").items():
+                assert abs(float(row["score_1"]) - float(before[name]["score_1"])) < 1e-4, (letter, k, name)
         run("predict b.h5 --checkpoint c.h5 --out p.csv")
         found = rows("p.csv")
         assert found.keys() == trained.keys()
@@ -141,6 +146,11 @@ def test_targets_and_types():
     refused("train_rgcn two.h5 --target paper --inputs one-hot --quiet", says="nodes of type 'paper' have features, expected embedding", status=2)
     refused("train_rgcn bare.h5 --devices cpu --ranks 2 --quiet", says="expected --inputs embedding", status=2)
     refused("train_hgt two.h5 --target paper --devices cpu --ranks 2 --quiet", says="a rank's part of a graph")
+    refused("train_rgcn two.h5 --model rgat --target paper --devices cpu --ranks 2 --quiet", says="a rank's part of a graph")
+    for words, says in (("--heads 2", "--heads: R-GCN has no attention, expected --model rgat"),
+                        ("--attention-dropout 0.1", "--attention-dropout: R-GCN has no attention"),
+                        ("--model rgat --inputs one-hot", "--inputs one-hot: --model rgat has embeddings")):
+        refused(f"train_rgcn two.h5 --target paper {words}", says=says, status=2)
     refused("train_hgt two.h5 --target paper --heads 3", says="3 heads share --hidden 64, expected a divisor of it", status=2)
     refused("train_rgcn two.h5 --target venue", says="expected a type of nodes with labels, one of: author, paper", status=2)
     refused("train_rgcn two.h5 --features-bits 4", says="--features-bits 4: conflicts with train_rgcn", status=2)

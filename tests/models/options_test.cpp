@@ -127,7 +127,7 @@ TEST_CASE("families: their options, names and defaults") {
        {"model", "bits", "bits-weights", "bits-activations", "scales", "norm", "degree-quant",
         "degree-quant-least"}},
       {models::graph_qgin(), {"graph-qgin"}, {"bits", "bits-weights", "bits-activations", "scales", "pool"}},
-      {models::rgcn(), {"rgcn"}, {"bases", "inputs", "norm"}},
+      {models::rgcn(), {"rgcn", "rgat"}, {"model", "bases", "inputs", "norm", "heads", "attention-dropout"}},
       {models::hgt(), {"hgt"}, {"heads"}}};
   std::vector<std::string> programs;
   for (const auto& [family, model_names, names] : expected) {
