@@ -35,6 +35,6 @@ int main(int argc, char** argv) {
       for (int64_t k = 0; k < run.steps(); ++k) step();
     queries.write(run.model());
     run.write_vectors();
-    run.print_results();
+    run.write_results();
   });
 }

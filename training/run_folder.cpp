@@ -76,6 +76,17 @@ void make_run_folder(const std::string& folder, const std::string& resumed) {
     }
 }
 
+std::shared_ptr<const void> reserve_run_folder(const std::string& folder, const std::string& resumed) {
+  std::error_code error;
+  const bool is_new = !fs::exists(folder, error);
+  make_run_folder(folder, resumed);
+  if (!is_new) return nullptr;
+  return {nullptr, [folder](const void*) {
+            std::error_code has_files;
+            fs::remove(folder, has_files);
+          }};
+}
+
 std::shared_ptr<const void> lock_run_folder(const std::string& folder) {
   // On the folder, as run.json is replaced. A file system without locks has none.
   const auto lock =
@@ -103,7 +114,9 @@ bool names_run_file(const std::string& option) {
                                             "report",      "html" /* now report */,
                                             "tensorboard", "trace",
                                             "predict",     "plot",
-                                            "resume",      "config"};
+                                            "resume",      "config",
+                                            "embeddings",  "relation-embeddings",
+                                            "out"};
   return kNames.contains(option);
 }
 

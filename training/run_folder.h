@@ -27,6 +27,9 @@ struct RunSummary {
 /// Makes the folder of a run, where --run-dir puts its files. Throws DataError if it cannot be made, or holds
 /// files of a run, unless `resumed` is the checkpoint of that run.
 void make_run_folder(const std::string& folder, const std::string& resumed = "");
+/// The same. A new folder that is still empty when the result goes, as after an error, is removed.
+[[nodiscard]] std::shared_ptr<const void> reserve_run_folder(const std::string& folder,
+                                                             const std::string& resumed);
 /// Locks the folder for this process while the result lives. Throws DataError if another one holds it.
 [[nodiscard]] std::shared_ptr<const void> lock_run_folder(const std::string& folder);
 /// Writes FOLDER/run.json of a run that begins, not finished. Throws DataError if another one began in the

@@ -7,7 +7,6 @@
 #include <adjoint/training/settings.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
 #include <fmt/ranges.h>
@@ -148,16 +147,7 @@ void Settings::apply() const {
                                                                                    : Aggregation::automatic;
   (void)Device::parse(compute.device);
   if (launch().rank > 0) return;  // the first writes
-  if (const std::string& folder = output.run_dir; !folder.empty()) {
-    std::error_code error;
-    const bool is_new = !std::filesystem::exists(folder, error);
-    make_run_folder(folder, output.resume);
-    const auto remove = [folder](const void*) {
-      std::error_code has_files;
-      std::filesystem::remove(folder, has_files);
-    };
-    if (is_new) new_folder_ = std::shared_ptr<const void>(nullptr, remove);
-  }
+  if (!output.run_dir.empty()) new_folder_ = reserve_run_folder(output.run_dir, output.resume);
   output.check_files(*this);
 }
 

@@ -5,6 +5,8 @@
 #include <adjoint/data/predictions.h>
 #include <adjoint/training/triples.h>
 
+#include <filesystem>
+
 #include <fmt/ranges.h>
 
 namespace adj::training {
@@ -107,6 +109,13 @@ std::vector<Options::Group> TripleOptions::groups() {
         {"predict", &predict, "FILE", "queries, a table of head, relation and tail, one end empty", false},
         {"top", &top, "K", "best entities of each query that make no known triple", false, counts},
         {"out", &out, "FILE", "table of predictions, .csv", false},
+        {"run-dir", &run_dir, "DIR", "write options, metrics, checkpoint and results to DIR, for `compare`",
+         false},
+        {"config", &config, "FILE",
+         "options from FILE: one NAME = VALUE per line, or the run.json of a run folder, without the files "
+         "of "
+         "that run; the command line overrides them",
+         false},
         {"json", &json, "", "print the results as a JSON object", false},
         {"quiet", &quiet, "", "print only the results", false}}}};
 }
@@ -120,14 +129,14 @@ void TripleOptions::complete() {
   if (!training) training = usual.training;
   const bool drawn = *training == TripleTraining::negatives;
   if (!drawn)
-    for (const auto& [name, given] : {std::pair("negatives", negatives != kUnset),
-                                      {"margin", margin != static_cast<double>(kUnset)},
-                                      {"temperature", temperature != static_cast<double>(kUnset)}})
+    for (const auto& [name, given] : {std::pair("negatives", negatives > 0),
+                                      {"margin", margin > 0.0},
+                                      {"temperature", temperature > 0.0}})
       if (given) usage_fail("--{}: requires --training negatives", name);
   if (!loss) loss = usual.loss;
   if (drawn && *loss == TripleLoss::softmax)
     for (const auto& [name, value] : {std::pair("margin", margin), {"temperature", temperature}})
-      if (value != static_cast<double>(kUnset)) usage_fail("--{}: requires --loss bce", name);
+      if (value > 0.0) usage_fail("--{}: requires --loss bce", name);
   if (*training == TripleTraining::one_vs_all && *loss == TripleLoss::bce)
     usage_fail("--loss bce: conflicts with --training 1vsall, as a triple's other tails are no negatives");
   if (!penalty) penalty = usual.penalty;
@@ -141,9 +150,12 @@ void TripleOptions::complete() {
   set(batch_size, usual.batch_size);
   set(epochs, usual.epochs);
   set(lr, *optimizer == usual.optimizer ? usual.lr : *optimizer == TripleOptimizer::adam ? 1e-3 : 0.1);
-  set(margin, usual.margin);
-  set(temperature, usual.temperature);
-  set(penalty_weight, *penalty == usual.penalty ? usual.penalty_weight : 0.05);
+  const bool bounded = *loss == TripleLoss::bce;
+  set(margin, bounded ? usual.margin : 0.0);
+  set(temperature, bounded ? usual.temperature : 0.0);
+  set(penalty_weight, *penalty == TriplePenalty::none ? 0.0
+                      : *penalty == usual.penalty     ? usual.penalty_weight
+                                                      : 0.05);
   set(deviation, usual.deviation);
   if (drawn) expect_integer("negatives", negatives, 1, 1'000'000'000);
   if (is_complex(model) && width % 2 != 0)
@@ -159,8 +171,12 @@ void TripleOptions::complete() {
   for (const Options::Group& group : groups())
     for (const Option& option : group.options)
       if (option.name != "epochs" || epochs != kUnset) option.check();
+  if (!run_dir.empty())
+    for (const auto& [path, name] : {std::pair(&metrics, "metrics.csv"), {&checkpoint, "checkpoint.h5"}})
+      if (path->empty()) *path = (std::filesystem::path(run_dir) / name).string();
   RunFiles files;
-  for (const auto& [name, path] : {std::pair("data", data), {"resume", resume}, {"predict", predict}})
+  for (const auto& [name, path] :
+       {std::pair("data", data), {"resume", resume}, {"predict", predict}, {"config", config}})
     files.read(name, path);
   files.write("checkpoint", checkpoint, "resume");
   for (const auto& [name, path] : {std::pair("metrics", metrics),

@@ -1,4 +1,5 @@
 #include <adjoint/core/allocator.h>
+#include <adjoint/core/isa.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/predictions.h>
@@ -22,30 +23,50 @@ Dataset named_rows(const std::string& name, const std::vector<std::string>& name
   return rows;
 }
 
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0.0 : values[values.size() / 2];
+}
+
 }  // namespace
 
-void TripleRun::print_results() const {
-  std::vector<double> ms = epoch_ms_;
-  std::sort(ms.begin(), ms.end());
-  const double median = ms.empty() ? 0.0 : ms[ms.size() / 2];
+void TripleRun::write_results() const {
   if (!o_.json || !o_.quiet) {
     fmt::print("validation MRR {:.4f} after {} of {} epochs, {:.3g} ms each\n", val_.mrr, best_.best_epoch(),
-               epoch_, median);
+               epoch_, median_of(epoch_ms_));
     fmt::print(
         "test MRR {:.4f}  Hits@1 {:.4f}  Hits@3 {:.4f}  Hits@10 {:.4f}  AMRI {:.4f}  mean rank {:.1f}\n",
         test_.mrr, test_.hits_1, test_.hits_3, test_.hits_10, test_.amri, test_.mean);
   }
-  if (!o_.json) return;
-  const auto peak = memory_stats(device_).peak;
-  fmt::print(
+  if (o_.json) fmt::print("{}\n", json());
+  if (o_.run_dir.empty()) return;
+  RunSummary run = summary();
+  run.result = json();
+  write_run(o_.run_dir, run);
+}
+
+std::string TripleRun::json() const {
+  return fmt::format(
       R"({{"app": "train_kge", "dataset": {}, "model": {}, "device": {}, "seed": {}, "epochs": {}, )"
-      R"("train_loss": {}, "val_mrr": {}, "test_mrr": {}, "test_hits_1": {}, "test_hits_3": {}, )"
-      R"("test_hits_10": {}, "test_amri": {}, "test_mean_rank": {}, "best_epoch": {}, "epoch_ms": {:.4f}, )"
-      R"("peak_mb": {:.1f}}})"
-      "\n",
+      R"("metric": "mrr", "train_loss": {}, "val_acc": {}, "test_acc": {}, "val_mrr": {}, "test_mrr": {}, )"
+      R"("test_hits_1": {}, "test_hits_3": {}, "test_hits_10": {}, "test_amri": {}, "test_mean_rank": {}, )"
+      R"("best_epoch": {}, "epoch_ms": {:.4f}, "peak_mb": {:.1f}}})",
       json_text(data_.name), json_text(name_of(o_.model)), json_text(device_.str()), o_.seed, epoch_,
-      train_loss_, val_.mrr, test_.mrr, test_.hits_1, test_.hits_3, test_.hits_10, test_.amri, test_.mean,
-      best_.best_epoch(), median, static_cast<double>(peak) / 1048576.0);
+      train_loss_, val_.mrr, test_.mrr, val_.mrr, test_.mrr, test_.hits_1, test_.hits_3, test_.hits_10,
+      test_.amri, test_.mean, best_.best_epoch(), median_of(epoch_ms_),
+      static_cast<double>(memory_stats(device_).peak) / 1048576.0);
+}
+
+RunSummary TripleRun::summary() const {
+  RunSummary run{.program = "train_kge",
+                 .version = std::string(version()),
+                 .isa = std::string(cpu_isa()),
+                 .device = device_.str(),
+                 .data = triple_fingerprint(data_)};
+  TripleOptions options = o_;
+  for (const Options::Group& group : options.groups())
+    for (const Option& option : group.options) run.options[option.name] = option.text();
+  return run;
 }
 
 void TripleRun::write_vectors() const {

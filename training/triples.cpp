@@ -44,6 +44,7 @@ std::unique_ptr<optim::Optimizer> optimizer_of(const models::TripleEmbedding& mo
 
 TripleRun::TripleRun(const TripleOptions& options)
     : o_(applied(options)),
+      new_folder_(o_.run_dir.empty() ? nullptr : reserve_run_folder(o_.run_dir, o_.resume)),
       device_(Device::parse(o_.device)),
       data_(load_triples(o_)),
       model_(data_.num_entities(), data_.num_relations(),
@@ -137,6 +138,10 @@ bool TripleRun::next_epoch() {
     if (epoch_ > o_.epochs)
       data_fail("{}: --resume after {} epochs, expected at most --epochs {}", o_.resume, epoch_, o_.epochs);
     progress_->advance(epoch_);
+  }
+  if (!begun_ && !o_.run_dir.empty() && !folder_) {  // after all that may be refused
+    folder_ = lock_run_folder(o_.run_dir);
+    begin_run(o_.run_dir, summary(), o_.resume);
   }
   if (epoch_ >= o_.epochs || stopped_) {
     if (best_.best_epoch() >= 0) best_.restore();

@@ -6,6 +6,7 @@
 #include <adjoint/optim/non_finite.h>
 #include <adjoint/optim/optimizer.h>
 #include <adjoint/training/options.h>
+#include <adjoint/training/run_folder.h>
 #include <adjoint/training/stopwatch.h>
 #include <adjoint/training/training_state.h>
 #include <adjoint/training/triple_ranks.h>
@@ -80,6 +81,8 @@ struct TripleOptions {
   std::string predict;                       ///< file of queries
   std::string out;                           ///< file of their predictions
   int64_t top = 10;                          ///< entities for each query
+  std::string run_dir;                       ///< folder of options, metrics, checkpoint and results
+  std::string config;                        ///< file of options
 
   /// Bound to this object, by headings of --help.
   std::vector<Options::Group> groups();
@@ -122,8 +125,8 @@ class TripleRun {
   const Triples& data() const { return data_; }                    ///< with its split
   const models::TripleEmbedding& model() const { return model_; }  ///< the best, after the last epoch
   const TripleRanks& test() const { return test_; }                ///< after the last epoch
-  /// Prints the results; with --json one object.
-  void print_results() const;
+  /// Prints the results; with --json one object. Ends the run in --run-dir.
+  void write_results() const;
   /// Writes --embeddings and --relation-embeddings.
   void write_vectors() const;
 
@@ -133,8 +136,11 @@ class TripleRun {
   Var penalty(const Var& entities, const Var& relations, const Var& queries) const;
   void end_epoch();
   void describe_state();
+  std::string json() const;
+  RunSummary summary() const;
 
   TripleOptions o_;
+  std::shared_ptr<const void> new_folder_, folder_;  // of --run-dir: removed if empty, and locked
   Device device_;
   Triples data_;
   nn::Model<models::TripleEmbedding> model_;

@@ -236,6 +236,15 @@ po::variables_map parse(int argc, char** argv, const po::options_description& op
   return values;
 }
 
+/// Adds what the file of --config, if there is one, sets and the command line does not. What to say of it.
+std::string add_config(po::variables_map& values, const po::options_description& options,
+                       const std::string& program) {
+  std::string note;
+  if (values.count("config") != 0 && !values["config"].defaulted())
+    po::store(read_config(values["config"].as<std::string>(), options, program, note), values);
+  return note;
+}
+
 /// The same; `words`: the options that plain words set, in order; a last one that ends in "..." takes all
 /// others. Empty if --help or --version was printed. `usage` begins with the program's name.
 std::optional<po::variables_map> read_values(int argc, char** argv, const po::options_description& options,
@@ -276,9 +285,7 @@ std::optional<training::Settings> read_command_line(int argc, char** argv, train
   try {
     auto values = read_values(argc, argv, all, {"data"}, o.program() + " [DATA.h5] [OPTION]...", o.summary);
     if (!values) return {};
-    std::string note;
-    if (values->count("config") != 0)
-      po::store(read_config((*values)["config"].as<std::string>(), all, o.program(), note), *values);
+    const std::string note = add_config(*values, all, o.program());
     for (const auto& [name, value] : *values)
       if (!value.empty() && value.value().type() == typeid(std::string) && value.as<std::string>().empty() &&
           !value.defaulted())
@@ -319,8 +326,11 @@ bool read_options(int argc, char** argv, po::options_description program_options
   const po::options_description& shown = all ? all->add(program_options) : program_options;
   try {
     auto values = read_values(argc, argv, shown, words, usage, summary);
-    if (values) po::notify(*values);
-    return values.has_value();
+    if (!values) return false;
+    const std::string note = add_config(*values, shown, usage.substr(0, usage.find(' ')));
+    po::notify(*values);
+    if (!note.empty()) log_info("{}", note);
+    return true;
   } catch (const po::error& error) {
     throw UsageError(error.what());
   }

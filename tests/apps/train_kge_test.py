@@ -101,6 +101,32 @@ def test_resume():
     assert json.loads(many)["epochs"] < 60
 
 
+def test_run_folders():
+    """A folder has the run's options and results: its run.json repeats it with any usual values, and `compare` ranks it."""
+    several = ("--model distmult", "--training kvsall --loss bce --penalty none", "--training negatives --loss softmax --negatives 9 --width 8",
+               "--model transe --negatives 9 --width 8 --penalty l2 --penalty-weight 0.1")
+    for k, words in enumerate(several):
+        found = result_of(f"train_kge circle.h5 --quiet --json --epochs {3 + 2 * k} --eval-every 2 {words} --run-dir runs/{k} --embeddings a.npy")
+        assert sorted(os.listdir(f"runs/{k}")) == ["checkpoint.h5", "metrics.csv", "run.json"]
+        with open(f"runs/{k}/run.json") as f:
+            written = json.load(f)
+        assert written["finished"] and written["result"] == found and found["val_acc"] == found["val_mrr"], words
+        again = result_of(f"train_kge --config runs/{k}/run.json --quiet --json --embeddings b.npy")
+        assert open("a.npy", "rb").read() == open("b.npy", "rb").read() and again["test_acc"] == found["test_acc"], words
+    best = max(range(4), key=lambda k: json.load(open(f"runs/{k}/run.json"))["result"]["val_mrr"])
+    expect(run("compare " + " ".join(f"runs/{k}" for k in range(4))), "mrr on circle", f"* {best}", "by validation (val_acc), higher is better")
+    write("kge.conf", "# a comment\nmodel = transe\nwidth = 8\nepochs = 4\n")
+    assert result_of("train_kge circle.h5 --config kge.conf --epochs 2 --negatives 9 --quiet --json")["epochs"] == 2
+    for line, says in (("circle.h5 --run-dir runs/0", "already holds a run"), ("circle.h5 --config none.conf", "none.conf"),
+                       ("none.h5 --run-dir runs/new", "none.h5")):
+        refused(f"train_kge {line} --quiet", says=says)
+    assert not os.path.exists("runs/new")
+    write("bad.conf", "model = transe\nwidht = 8\n")
+    refused("train_kge circle.h5 --config bad.conf", status=2, says="did you mean 'width'?")
+    run("train_kge circle.h5 --quiet --model distmult --eval-every 2 --epochs 6 --run-dir runs/0 --resume runs/0/checkpoint.h5")
+    assert json.load(open("runs/0/run.json"))["result"]["epochs"] == 6
+
+
 def test_refusals():
     for line, says in (("", "expected train_kge DATA.h5"), ("circle.h5 --model transh", "--model"),
                        ("circle.h5 --width 7", "--width 7: expected an even number for complex"),
