@@ -10,14 +10,15 @@ namespace adj {
 
 namespace {
 
-Var apply(const char* name, Unary function, const Var& x) {
+Var apply(const char* name, Unary function, const Var& x, double first = 0.0, double second = 0.0) {
   const OpScope scope(name, x);
   Tensor y = Tensor::empty_like(x.value());
-  kernels::unary({.function = function, .x = x.value(), .y = y});
+  kernels::unary({.function = function, .first = first, .second = second, .x = x.value(), .y = y});
   const Saved saved(saves_input(function) ? x.value() : y);
-  return record(name, y, {x}, [function, saved](Tensor dy, Gradients& out) {
+  return record(name, y, {x}, [function, first, second, saved](Tensor dy, Gradients& out) {
     Tensor dx = reuse(dy);
-    kernels::unary_backward({.function = function, .saved = saved.get(), .dy = dy, .dx = dx});
+    kernels::unary_backward(
+        {.function = function, .first = first, .second = second, .saved = saved.get(), .dy = dy, .dx = dx});
     out.add(dx);
   });
 }
@@ -64,6 +65,14 @@ Var sigmoid(const Var& x) { return apply("sigmoid", Unary::sigmoid, x); }
 Var tanh(const Var& x) { return apply("tanh", Unary::tanh, x); }
 Var reciprocal(const Var& x) { return apply("reciprocal", Unary::reciprocal, x); }
 Var inverse_sqrt(const Var& x) { return apply("inverse_sqrt", Unary::inverse_sqrt, x); }
+Var abs(const Var& x) { return apply("abs", Unary::abs, x); }
+Var sin(const Var& x) { return apply("sin", Unary::sin, x); }
+Var cos(const Var& x) { return apply("cos", Unary::cos, x); }
+Var pow(const Var& x, double exponent) { return apply("pow", Unary::power, x, exponent); }
+Var clamp(const Var& x, double low, double high) {
+  ADJ_CHECK(low <= high, "clamp: from {} to {}, expected an ascending range", low, high);
+  return apply("clamp", Unary::clamp, x, low, high);
+}
 
 Var softmax(const Var& x) { return softmax_of("softmax", x, false); }
 Var log_softmax(const Var& x) { return softmax_of("log_softmax", x, true); }

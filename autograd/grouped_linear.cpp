@@ -1,6 +1,7 @@
 #include <adjoint/autograd/detail/edge.h>
 #include <adjoint/autograd/grouped_linear.h>
 #include <adjoint/autograd/segment.h>
+#include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/dense/grouped_gemm.h>
@@ -68,6 +69,18 @@ Var grouped_linear(const Var& x, const Var& w, const RowGroups& groups, const Va
         kernels::sparse_product("grouped_linear", {.a = detail::by_source(chosen), .x = by_row, .y = dx});
         out.add(kX, dx);
       });
+}
+
+Var bmm(const Var& a, const Var& b) {
+  const OpScope scope("bmm", a, b);
+  const Shape left = a.shape(), right = b.shape();
+  ADJ_CHECK(left.dims() == 3 && right.dims() == 3 && left[0] == right[0] && left[2] == right[1],
+            "bmm: matrices {} and {}, expected [K, N, in] and [K, in, out]", left.str(), right.str());
+  std::vector<int64_t> offsets;
+  for (int64_t k = 0; k <= left[0]; ++k) offsets.push_back(k * left[1]);
+  const Var y =
+      grouped_linear(reshape(a, Shape{left[0] * left[1], left[2]}), b, {Tensor::from(offsets, a.device())});
+  return reshape(y, Shape{left[0], left[1], right[2]});
 }
 
 }  // namespace adj

@@ -25,4 +25,8 @@ struct RowGroups {
 /// checked on the CPU only.
 Var grouped_linear(const Var& x, const Var& w, const RowGroups& groups, const Var& bias = {});
 
+/// The products a[k] b[k] of matrices: a [K, N, in], b [K, in, out] -> [K, N, out]. Throws Error if sizes do
+/// not match.
+Var bmm(const Var& a, const Var& b);
+
 }  // namespace adj

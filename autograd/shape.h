@@ -14,6 +14,9 @@ Var reshape(const Var& x, const Shape& shape);
 /// a view; the columns of a matrix (dim 1) are copied.
 Var narrow(const Var& x, int dim, int64_t begin, int64_t length);
 
+/// Dimensions `first` and `second` (negative count from the end) exchanged; a copy.
+Var transpose(const Var& x, int first = 0, int second = 1);
+
 /// Concatenation along dimension `dim`: 0 stacks rows, 1 stacks columns. Other extents, dtypes and devices
 /// must be equal.
 Var cat(const std::vector<Var>& parts, int dim = 0);

@@ -3,12 +3,14 @@
 #include <adjoint/autograd/tape.h>
 #include <adjoint/autograd/variable.h>
 #include <adjoint/core/allocator.h>
+#include <adjoint/core/print.h>
 #include <adjoint/core/profile.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <ostream>
 #include <queue>
 #include <span>
 #include <unordered_map>
@@ -454,6 +456,10 @@ void check_same_device(const char* op, std::initializer_list<Var> inputs) {
     ADJ_CHECK(input.dtype() == first->dtype(), "{}: inputs are {} and {}, expected one dtype", op,
               first->value().str(), input.value().str());
   }
+}
+
+std::ostream& operator<<(std::ostream& out, const Var& x) {
+  return out << to_text(x.value_or_absent()) << (x && x.requires_grad() ? ", with a gradient" : "");
 }
 
 }  // namespace adj

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <utility>
@@ -97,6 +98,9 @@ class Var {
   friend class TapeAccess;
   std::shared_ptr<detail::VarImpl> impl_;
 };
+
+/// The value as to_text() (core/print.h) writes it, and whether it takes a gradient.
+std::ostream& operator<<(std::ostream& out, const Var& x);
 
 /// In this scope, ops on this thread record nothing.
 class NoGrad {

@@ -108,6 +108,8 @@ void Module::zero_grad() {
 
 std::string Module::str() const {
   std::string text = describe();
+  if (const int64_t count = num_parameters(); count > 0)
+    text += fmt::format(", {} parameter{}", count, count == 1 ? "" : "s");
   for (const auto& [name, child] : children_) {
     std::string below = child->str();
     for (size_t position = below.find('\n'); position != std::string::npos;

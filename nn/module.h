@@ -65,7 +65,7 @@ class Module {
 
   /// One line: type and sizes ("GCNConv(1433 -> 16)").
   virtual std::string describe() const { return "Module"; }
-  /// The module and its children as an indented tree.
+  /// The module and its children as an indented tree, each with the numbers in its parameters.
   std::string str() const;
 
  protected:

@@ -33,6 +33,7 @@ struct Function {
   Unary unary;
   double (*value)(double x);
   double (*slope)(double x, double y);
+  double first = 0.0, second = 0.0;
 };
 const Function kFunctions[] = {
     {"exp", Unary::exp, std::exp, [](double, double y) { return y; }},
@@ -44,7 +45,16 @@ const Function kFunctions[] = {
     {"reciprocal", Unary::reciprocal, [](double x) { return 1 / x; },
      [](double x, double) { return -1 / (x * x); }},
     {"inverse_sqrt", Unary::inverse_sqrt, [](double x) { return 1 / std::sqrt(x); },
-     [](double x, double) { return -0.5 / (x * std::sqrt(x)); }}};
+     [](double x, double) { return -0.5 / (x * std::sqrt(x)); }},
+    {"abs", Unary::abs, std::abs, [](double x, double) { return x > 0   ? 1.0
+                                                                : x < 0 ? -1.0
+                                                                        : 0.0; }},
+    {"sin", Unary::sin, std::sin, [](double x, double) { return std::cos(x); }},
+    {"cos", Unary::cos, std::cos, [](double x, double) { return -std::sin(x); }},
+    {"power", Unary::power, [](double x) { return x * x * x; }, [](double x, double) { return 3 * x * x; },
+     3.0},
+    {"clamp", Unary::clamp, [](double x) { return std::min(std::max(x, -1.5), 0.5); },
+     [](double x, double) { return x >= -1.5 && x <= 0.5 ? 1.0 : 0.0; }, -1.5, 0.5}};
 
 /// Both signs and several sizes where the function is defined there.
 Tensor arguments(const Call& c, Unary u) {
@@ -56,31 +66,35 @@ Tensor arguments(const Call& c, Unary u) {
 }
 
 Op unary(const Function& f) {
-  return {
-      f.name,
-      {{0}, {1}, {20011}, {70001}},
-      [f](Call& c) {
-        kernels::unary(
-            {.function = f.unary, .x = c.in("x", [&] { return arguments(c, f.unary); }), .y = c.out("y")});
-      },
-      [f](Plain& p) {
-        const double relative = p.dtype() == DType::f64 ? 1e-12 : p.dtype() == DType::f32 ? 1e-6 : 0.004;
-        const Numbers y = p["y"] = mapped(p["x"], f.value), slope = zipped(p["x"], y, f.slope);
-        p["dx"] = zipped(p["dy"], slope, std::multiplies());
-        // log's result is near 0 at 1: relative to the argument's rounding there. A derivative computed
-        // from the rounded output inherits its rounding.
-        const double least = f.unary == Unary::log ? 0.5 : 0.0;
-        p.bounds["y"] = mapped(y, [=](double v) { return relative * std::max(std::abs(v), least); });
-        p.bounds["dx"] = zipped(p["dx"], p["dy"], [=](double dx, double dy) {
-          return 4 * relative * std::max(std::abs(dx), std::abs(dy));
-        });
-      },
-      [f](Call& c) {
-        kernels::unary_backward({.function = f.unary,
-                                 .saved = c[saves_input(f.unary) ? "x" : "y"],
-                                 .dy = c.in("dy"),
-                                 .dx = c.out("dx").over("dy")});
-      }};
+  return {f.name,
+          {{0}, {1}, {20011}, {70001}},
+          [f](Call& c) {
+            kernels::unary({.function = f.unary,
+                            .first = f.first,
+                            .second = f.second,
+                            .x = c.in("x", [&] { return arguments(c, f.unary); }),
+                            .y = c.out("y")});
+          },
+          [f](Plain& p) {
+            const double relative = p.dtype() == DType::f64 ? 1e-12 : p.dtype() == DType::f32 ? 1e-6 : 0.004;
+            const Numbers y = p["y"] = mapped(p["x"], f.value), slope = zipped(p["x"], y, f.slope);
+            p["dx"] = zipped(p["dy"], slope, std::multiplies());
+            // log's result is near 0 at 1: relative to the argument's rounding there. A derivative computed
+            // from the rounded output inherits its rounding.
+            const double least = f.unary == Unary::log ? 0.5 : 0.0;
+            p.bounds["y"] = mapped(y, [=](double v) { return relative * std::max(std::abs(v), least); });
+            p.bounds["dx"] = zipped(p["dx"], p["dy"], [=](double dx, double dy) {
+              return 4 * relative * std::max(std::abs(dx), std::abs(dy));
+            });
+          },
+          [f](Call& c) {
+            kernels::unary_backward({.function = f.unary,
+                                     .first = f.first,
+                                     .second = f.second,
+                                     .saved = c[saves_input(f.unary) ? "x" : "y"],
+                                     .dy = c.in("dy"),
+                                     .dx = c.out("dx").over("dy")});
+          }};
 }
 
 struct Shapes {

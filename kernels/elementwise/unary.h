@@ -4,14 +4,29 @@
 #include <adjoint/kernels/kernel.h>
 #include <adjoint/kernels/types/activation.h>
 
+#include <cmath>
+
 namespace adj {
 
 /// Element-wise functions (kernels::UnaryArgs).
-enum class Unary : uint8_t { exp, log, sqrt, sigmoid, tanh, reciprocal, inverse_sqrt };
+enum class Unary : uint8_t {
+  exp,
+  log,
+  sqrt,
+  sigmoid,
+  tanh,
+  reciprocal,
+  inverse_sqrt,
+  abs,
+  sin,
+  cos,
+  power,  ///< x^first
+  clamp   ///< x within first and second
+};
 
 /// Whether a derivative is computed from the input or the output. The output is used where possible: the next
-/// op keeps it anyway, and no exponential is recomputed. Only log needs its input (1 / x).
-constexpr bool saves_input(Unary function) { return function == Unary::log; }
+/// op keeps it anyway, and no exponential is recomputed.
+constexpr bool saves_input(Unary function) { return function == Unary::log || function >= Unary::abs; }
 
 namespace kernels {
 
@@ -19,12 +34,16 @@ namespace kernels {
 template <class F>
 void dispatch_unary(Unary function, F&& f) {
   using enum Unary;
-  dispatch_value<exp, log, sqrt, sigmoid, tanh, reciprocal, inverse_sqrt>(function, f);
+  dispatch_value<exp, log, sqrt, sigmoid, tanh, reciprocal, inverse_sqrt, abs, sin, cos, power, clamp>(
+      function, f);
 }
 
-/// The derivative, from the tensor selected by saves_input().
+/// The derivative, from the tensor selected by saves_input(). At a bound clamp() has that of x, abs at 0 has
+/// 0.
 template <Unary U>
 struct UnarySlope {
+  double first = 0.0, second = 0.0;  ///< of UnaryArgs
+
   /// W: float or double.
   template <class W>
   ADJ_HOST_DEVICE W operator()(W saved) const {
@@ -34,14 +53,23 @@ struct UnarySlope {
     if constexpr (U == Unary::sigmoid) return saved * (W{1} - saved);
     if constexpr (U == Unary::tanh) return W{1} - saved * saved;
     if constexpr (U == Unary::inverse_sqrt) return W{-0.5} * saved * saved * saved;
+    if constexpr (U == Unary::abs) return static_cast<W>((saved > W{0}) - (saved < W{0}));
+    if constexpr (U == Unary::sin) return std::cos(saved);
+    if constexpr (U == Unary::cos) return -std::sin(saved);
+    if constexpr (U == Unary::power)
+      return first == 0.0 ? W{0} : static_cast<W>(first) * std::pow(saved, static_cast<W>(first - 1.0));
+    if constexpr (U == Unary::clamp)
+      return static_cast<W>(saved >= static_cast<W>(first) && saved <= static_cast<W>(second));
     return -saved * saved;
   }
 };
 
 /// y = f(x), f the `function`, any shape: exp, log, sqrt, 1 / (1 + e^-x), tanh, 1 / x, with IEEE infinities
-/// and NaNs; and 1 / √x, which is 0 for x <= 0 (as gcn_normalize treats degrees). `y` may be `x`.
+/// and NaNs; 1 / √x, which is 0 for x <= 0 (as gcn_normalize treats degrees); |x|, sin, cos; x^first; and
+/// min(max(x, first), second), of which NaN stays NaN. `y` may be `x`.
 struct UnaryArgs {
   Unary function;
+  double first = 0.0, second = 0.0;
   const Tensor& x;
   Tensor& y;
 
@@ -55,6 +83,7 @@ ADJ_KERNEL(unary, UnaryArgs)  ///< Element-wise function.
 /// dx = dy * f'; `saved` is x if saves_input(function), else y. `dx` may be `dy`.
 struct UnaryBackwardArgs {
   Unary function;
+  double first = 0.0, second = 0.0;
   const Tensor& saved;
   const Tensor& dy;
   Tensor& dx;

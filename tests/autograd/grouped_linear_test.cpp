@@ -32,3 +32,25 @@ TEST_CASE("grouped_linear names what does not fit") {
       Relation::from_csr({2, 3, Tensor::from<int64_t>({0, 1, 2}), Tensor::from<int32_t>({0, 1})});
   refused(x, {Tensor::from<int64_t>({0, 1, 2}), picks}, "picked by 2 edges from 3 to 2");
 }
+
+TEST_CASE("bmm multiplies each pair of matrices") {
+  on_devices(311, DType::f64, [&](Draw& draw, Device) {
+    for (const auto& [count, rows, in, out] : {std::tuple<int64_t, int64_t, int64_t, int64_t>{3, 4, 2, 5},
+                                               {1, 1, 7, 1},
+                                               {0, 2, 2, 2},
+                                               {2, 0, 3, 2}}) {
+      const Tensor a = draw.normal({count, rows, in}), b = draw.normal({count, in, out});
+      const Var y = bmm(a, b);
+      REQUIRE(y.shape() == Shape{count, rows, out});
+      for (int64_t k = 0; k < count && rows > 0; ++k) {
+        const Dense expected =
+            Dense(a.rows(k, k + 1).reshape({rows, in})) * Dense(b.rows(k, k + 1).reshape({in, out}));
+        CHECK(close(y.value().rows(k, k + 1), expected.data, 1e-12));
+      }
+    }
+    check_each([](const std::vector<Var>& v) { return bmm(v[0], v[1]); },
+               {draw.normal({2, 3, 4}), draw.normal({2, 4, 2})});
+  });
+  CHECK_ERROR_HAS(bmm(Var(Tensor::zeros({2, 3, 4})), Var(Tensor::zeros({2, 3, 4}))),
+                  "bmm: matrices [2, 3, 4] and [2, 3, 4], expected [K, N, in] and [K, in, out]");
+}

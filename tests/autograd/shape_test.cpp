@@ -113,3 +113,36 @@ TEST_CASE("cat joins rows, vectors and stacks, empty parts too") {
     check([](const auto& v) { return cat(v, 1); }, {draw.normal({2, 3, 2}), draw.normal({2, 1, 2})});
   });
 }
+
+TEST_CASE("transpose exchanges two dimensions, of any dtype, and its gradient those of the gradient") {
+  for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+    on_devices(48, DType::f32, [&](Draw& draw, Device) {
+      for (const Shape& shape : {Shape{70, 33}, {2, 35, 3}, {3, 2, 4, 5}, {2, 0, 3}, {1, 64}})
+        for (int a = 0; a < shape.dims(); ++a)
+          for (int b = 0; b < shape.dims(); ++b) {
+            CAPTURES(shape.str(), a, b);
+            const Tensor x = draw.normal(shape).to(dtype);
+            const Var y = transpose(x, a, b - shape.dims());
+            CHECK(y.shape() == shape.with(a, shape[b]).with(b, shape[a]));
+            const Numbers all = values(x), turned = values(y.value());
+            std::vector<int64_t> place(uz(shape.dims()));
+            size_t wrong = 0;
+            for (int64_t i = 0; i < x.numel(); ++i) {
+              for (int64_t d = shape.dims() - 1, rest = i; d >= 0; --d) {
+                place[uz(d)] = rest % shape[static_cast<int>(d)];
+                rest /= shape[static_cast<int>(d)];
+              }
+              std::swap(place[uz(a)], place[uz(b)]);
+              int64_t position = 0;
+              for (int d = 0; d < shape.dims(); ++d) position = position * y.size(d) + place[uz(d)];
+              wrong += turned[uz(position)] != all[uz(i)];
+            }
+            CHECK(wrong == 0);
+          }
+    });
+  on_devices(49, DType::f64, [&](Draw& draw, Device) {
+    check([](const auto& v) { return transpose(v[0]); }, {draw.normal({3, 5})});
+    check([](const auto& v) { return transpose(v[0], 0, -1) * 2.0; }, {draw.normal({2, 3, 4})});
+  });
+  CHECK_ERROR_HAS(transpose(Var(Tensor::zeros({4, 6})), 0, 2), "transpose: no dimension 2");
+}

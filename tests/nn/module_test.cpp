@@ -158,17 +158,17 @@ TEST_CASE("zero_grad clears the gradients of all submodules") {
 TEST_CASE("a module prints as an indented tree") {
   const Model model;
   CHECK(model.str() ==
-        "Module\n"
-        "  first: Hidden\n"
-        "    linear: Linear(3 -> 2)\n"
-        "    norm: BatchNorm(2)\n"
+        "Module, 36 parameters\n"
+        "  first: Hidden, 12 parameters\n"
+        "    linear: Linear(3 -> 2), 8 parameters\n"
+        "    norm: BatchNorm(2), 4 parameters\n"
         "    drop: Dropout(0.5)\n"
-        "  rest: ModuleList\n"
-        "    0: Hidden\n"
-        "      linear: Linear(3 -> 2)\n"
-        "      norm: BatchNorm(2)\n"
+        "  rest: ModuleList, 12 parameters\n"
+        "    0: Hidden, 12 parameters\n"
+        "      linear: Linear(3 -> 2), 8 parameters\n"
+        "      norm: BatchNorm(2), 4 parameters\n"
         "      drop: Dropout(0.5)\n"
-        "  head: GCNConv(2 -> 4)");
+        "  head: GCNConv(2 -> 4), 12 parameters");
 }
 
 // Members, elements and variables that could not be registered do not compile.

@@ -8,7 +8,7 @@ namespace adj::kernels::cpu {
 namespace {
 
 template <Unary U, class W>
-inline W function_of(W x) {
+inline W function_of(W x, W first, W second) {
   if constexpr (U == Unary::exp) {
     return any_exp(x);
   } else if constexpr (U == Unary::log) {
@@ -22,6 +22,16 @@ inline W function_of(W x) {
     return fast_tanh(x);
   } else if constexpr (U == Unary::inverse_sqrt) {
     return x <= W{0} ? W{0} : W{1} / std::sqrt(x);
+  } else if constexpr (U == Unary::abs) {
+    return std::abs(x);
+  } else if constexpr (U == Unary::sin) {
+    return std::sin(x);
+  } else if constexpr (U == Unary::cos) {
+    return std::cos(x);
+  } else if constexpr (U == Unary::power) {
+    return std::pow(x, first);
+  } else if constexpr (U == Unary::clamp) {
+    return x < first ? first : x > second ? second : x;
   } else {
     return W{1} / x;
   }
@@ -37,9 +47,12 @@ void unary(const UnaryArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class T>() {
     const T* in = args.x.data<T>();
     T* out = args.y.mutable_data<T>();
+    const auto first = static_cast<Accumulator<T>>(args.first),
+               second = static_cast<Accumulator<T>>(args.second);
     dispatch_unary(args.function, [&]<Unary U>() {
       map(
-          args.x.numel(), out, [=](int64_t i) { return function_of<U>(widen(in[i])); }, kCostlyGrain);
+          args.x.numel(), out, [=](int64_t i) { return function_of<U>(widen(in[i]), first, second); },
+          kCostlyGrain);
     });
   });
 }
@@ -49,7 +62,7 @@ void unary_backward(const UnaryBackwardArgs& args) {
     const T *saved = args.saved.data<T>(), *grad = args.dy.data<T>();
     T* out = args.dx.mutable_data<T>();
     dispatch_unary(args.function, [&]<Unary U>() {
-      const UnarySlope<U> slope;
+      const UnarySlope<U> slope{args.first, args.second};
       map(args.saved.numel(), out, [=](int64_t i) { return widen(grad[i]) * slope(widen(saved[i])); });
     });
   });

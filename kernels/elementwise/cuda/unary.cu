@@ -9,6 +9,7 @@ namespace {
 
 template <Unary U, class W>
 struct Function {
+  W first, second;
   __device__ W operator()(W x) const {
     if constexpr (U == Unary::exp) {
       return exp(x);
@@ -23,6 +24,16 @@ struct Function {
       return tanh(x);
     } else if constexpr (U == Unary::inverse_sqrt) {
       return x <= W{0} ? W{0} : W{1} / sqrt(x);
+    } else if constexpr (U == Unary::abs) {
+      return fabs(x);
+    } else if constexpr (U == Unary::sin) {
+      return sin(x);
+    } else if constexpr (U == Unary::cos) {
+      return cos(x);
+    } else if constexpr (U == Unary::power) {
+      return pow(x, first);
+    } else if constexpr (U == Unary::clamp) {
+      return x < first ? first : x > second ? second : x;
     } else {
       return W{1} / x;
     }
@@ -31,7 +42,8 @@ struct Function {
 
 template <Unary U, class W>
 struct Backward {
-  __device__ W operator()(W saved, W dy) const { return dy * UnarySlope<U>()(saved); }
+  UnarySlope<U> slope;
+  __device__ W operator()(W saved, W dy) const { return dy * slope(saved); }
 };
 
 template <class W>
@@ -57,7 +69,9 @@ struct ActivateBackward {
 void unary(const UnaryArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class T>() {
     dispatch_unary(args.function, [&]<Unary U>() {
-      map("unary", args.x.device().index, args.x.numel(), Function<U, Accumulator<T>>{},
+      map("unary", args.x.device().index, args.x.numel(),
+          Function<U, Accumulator<T>>{static_cast<Accumulator<T>>(args.first),
+                                      static_cast<Accumulator<T>>(args.second)},
           args.y.mutable_data<T>(), args.x.data<T>());
     });
   });
@@ -66,8 +80,9 @@ void unary(const UnaryArgs& args) {
 void unary_backward(const UnaryBackwardArgs& args) {
   dispatch_features(args.saved.dtype(), [&]<class T>() {
     dispatch_unary(args.function, [&]<Unary U>() {
-      map("unary_backward", args.saved.device().index, args.saved.numel(), Backward<U, Accumulator<T>>{},
-          args.dx.mutable_data<T>(), args.saved.data<T>(), args.dy.data<T>());
+      map("unary_backward", args.saved.device().index, args.saved.numel(),
+          Backward<U, Accumulator<T>>{{args.first, args.second}}, args.dx.mutable_data<T>(),
+          args.saved.data<T>(), args.dy.data<T>());
     });
   });
 }
