@@ -42,7 +42,7 @@ std::string json_scores(const nn::ClassScores& s) {
 }  // namespace
 
 ClassReport::ClassReport(Labels labels, const Tensor& output, const Tensor& y, const Tensor& index,
-                         std::vector<std::string> names)
+                         std::vector<std::string> names, const Tensor& validation)
     : labels_(labels), names_(std::move(names)), examples_(index ? index.numel() : y.size(0)) {
   if (labels == Labels::several) {
     scores_ = nn::multilabel_report(output, y, index);
@@ -50,6 +50,10 @@ ClassReport::ClassReport(Labels labels, const Tensor& output, const Tensor& y, c
     scores_ = nn::classification_report(output, y, index);
     confusions_ = nn::confusions(output, y, index);
     calibration_error_ = nn::expected_calibration_error(output, y, index);
+    if (validation && validation.numel() > 0) {
+      const double temperature = nn::calibration_temperature(output, y, validation);
+      scaled_ = {temperature, nn::expected_calibration_error(output, y, index, 15, temperature)};
+    }
   }
 }
 
@@ -58,6 +62,13 @@ bool ClassReport::few() const { return scores_.classes.size() <= kFewClasses; }
 std::string ClassReport::label_of(size_t c) const {
   return names_.empty() ? fmt::format("{}", c)
                         : fmt::format("{} {}", c, cut(printable(names_[c]), kNameWidth));
+}
+
+std::string ClassReport::calibration() const {
+  return fmt::format("expected calibration error of the probabilities {:.4f} (15 bins){}", calibration_error_,
+                     scaled_ ? fmt::format(", {:.4f} at temperature {:.3f}, which validation chose",
+                                           scaled_->error, scaled_->temperature)
+                             : "");
 }
 
 std::vector<nn::Confusion> ClassReport::confused() const {
@@ -104,8 +115,7 @@ void ClassReport::print_scores() const {
   for (const auto& [name, s] : lines)
     fmt::print("{}  {:9.4f}  {:6.4f}  {:6.4f}  {:7}\n", left(name, width), s.precision, s.recall, s.f1,
                s.support);
-  if (labels_ != Labels::several)
-    fmt::print("expected calibration error of the probabilities {:.4f} (15 bins)\n", calibration_error_);
+  if (labels_ != Labels::several) fmt::print("{}\n", calibration());
 }
 
 std::vector<int64_t> ClassReport::matrix() const {
@@ -161,6 +171,8 @@ std::string ClassReport::json() const {
     text += fmt::format(R"(, "{}": {{{}}})", name, json_scores(*scores));
   if (labels_ == Labels::several) return text + "}";
   text += fmt::format(R"(, "ece": {})", calibration_error_);
+  if (scaled_)
+    text += fmt::format(R"(, "temperature": {}, "ece_scaled": {})", scaled_->temperature, scaled_->error);
   for (const nn::Confusion& c : confusions_)
     entries.push_back(fmt::format("[{}, {}, {}]", c.label, c.predicted, c.count));
   return text + fmt::format(R"(, "confusion": [{}]}})", fmt::join(entries, ", "));
@@ -177,8 +189,7 @@ std::string ClassReport::html() const {
         xml_text(name), s.precision, s.recall, 100.0 * s.f1, s.f1, s.support);
   text += "</table>\n";
   if (labels_ == Labels::several) return text;
-  text += fmt::format("<p>Expected calibration error of the probabilities: {:.4f} (15 bins)</p>\n",
-                      calibration_error_);
+  text += fmt::format("<p>E{}</p>\n", calibration().substr(1));
   if (!few()) {
     text += "<table>\n" + table_row({"label", "taken for", "nodes"}, "th");
     for (const nn::Confusion& c : confused())

@@ -3,15 +3,18 @@
 #include <adjoint/nn/metrics/classification_report.h>
 #include <adjoint/training/examples.h>
 
+#include <optional>
+
 namespace adj::training {
 
 /// The --class-scores: scores per class of examples with known labels.
 class ClassReport {
  public:
   /// For outputs [E, T] over the examples of `index`; `names` of the classes, or none. `labels` must not be
-  /// numbers.
+  /// numbers. `validation`: examples that choose the temperature at which probabilities are calibrated, if
+  /// they are others.
   ClassReport(Labels labels, const Tensor& output, const Tensor& y, const Tensor& index,
-              std::vector<std::string> names);
+              std::vector<std::string> names, const Tensor& validation = {});
 
   /// Prints tables: scores per class with means, and the confusion matrix; with many classes only the
   /// largest, and the most frequently confused pairs. `heading` is printed above.
@@ -24,6 +27,7 @@ class ClassReport {
 
  private:
   std::string label_of(size_t c) const;
+  std::string calibration() const;
   /// Rows of the table of scores, the means last.
   std::vector<std::pair<std::string, nn::ClassScores>> score_lines(const std::vector<size_t>& classes) const;
   void print_scores() const;
@@ -39,6 +43,10 @@ class ClassReport {
   nn::ClassificationReport scores_;
   std::vector<nn::Confusion> confusions_;  // empty for several labels per example
   double calibration_error_ = 0.0;         // of classes
+  struct Scaled {
+    double temperature, error;
+  };
+  std::optional<Scaled> scaled_;  // the same with probabilities of softmax(output / temperature)
   std::vector<std::string> names_;
   int64_t examples_;
 };

@@ -226,6 +226,17 @@ std::string json_of(const Run& run, const Outcome& outcome, const std::optional<
                      outcome.best_epoch, run.epoch_ms(), peak_mb(run.device()), wall_s);
 }
 
+/// Folds have no validation examples beside those of the test.
+ClassReport class_report_of(const Run& run) {
+  const Examples& examples = run.examples();
+  return {examples.labels,
+          run.output(),
+          examples.y,
+          examples.test,
+          run.task().data.class_names,
+          examples.cross_validated ? Tensor() : examples.val};
+}
+
 /// Contents of --report.
 Report report_of(const Run& run, const Outcome& outcome, const std::vector<ProfileRow>& profile) {
   const LearningTask& task = run.task();
@@ -249,7 +260,7 @@ Report report_of(const Run& run, const Outcome& outcome, const std::vector<Profi
   for (const auto& row : command_rows(run)) report.facts.push_back(row);
   report.charts.push_back(chart_of(run, outcome, report.title));
   if (examples.labels != Labels::numbers && task.reported.empty())
-    report.classes.emplace(examples.labels, run.output(), examples.y, examples.test, task.data.class_names);
+    report.classes.emplace(class_report_of(run));
   if (examples.things == "nodes")
     report.degrees = scores_by_degree(task.data.graph, task.metric, run.output(), examples.y, examples.test);
   return report;
@@ -286,9 +297,7 @@ void write_results(const Run& run) {
   if (!o.plot.empty())
     replace_file(o.plot, svg(chart_of(run, outcome, fmt::format("{} on {}", run.model(), task.data.name))));
   std::optional<ClassReport> report;
-  if (o.class_scores)
-    report.emplace(task.examples.labels, run.output(), run.examples().y, run.examples().test,
-                   task.data.class_names);
+  if (o.class_scores) report.emplace(class_report_of(run));
   if (run.settings().compute.explain) print_explanations();
   if (!o.quiet || !o.json) {
     print_results(run, outcome);

@@ -94,29 +94,87 @@ ClassificationReport multilabel_report(const Tensor& logits, const Tensor& targe
   return report_of(counts);
 }
 
-double expected_calibration_error(const Tensor& logits, const Tensor& label, const Tensor& index,
-                                  int64_t bins) {
-  constexpr const char* kMetric = "expected_calibration_error";
-  ADJ_CHECK(bins >= 1, "{}: {} bins, expected 1 or more", kMetric, bins);
-  const auto pairs = detail::outcomes(kMetric, logits, label, index);
-  const std::vector<int32_t> chosen = detail::selection(kMetric, index, logits.size(0));
+namespace {
+
+/// Calls f(logits of a selected node as double, its label, its prediction) for each.
+template <class F>
+void each_node(const char* metric, const Tensor& logits, const Tensor& label, const Tensor& index, F&& f) {
+  const auto pairs = detail::outcomes(metric, logits, label, index);
+  const std::vector<int32_t> chosen = detail::selection(metric, index, logits.size(0));
   const std::vector<float> x = logits.to(DType::f32).to_vector<float>();
   const auto classes = static_cast<size_t>(logits.size(1));
-  std::vector<double> excess(static_cast<size_t>(bins));  // confidences minus hits
+  std::vector<double> row(classes);
   for (size_t k = 0; k < chosen.size(); ++k) {
-    const float* row = x.data() + static_cast<size_t>(chosen[k]) * classes;
-    const auto best = static_cast<double>(row[pairs[k].second]);
+    const auto first = x.begin() + static_cast<int64_t>(static_cast<size_t>(chosen[k]) * classes);
+    std::copy_n(first, classes, row.begin());
+    for (const double value : row)
+      ADJ_CHECK(!std::isnan(value), "{}: a logit of node {} is not a number", metric, chosen[k]);
+    f(row, static_cast<size_t>(pairs[k].first), static_cast<size_t>(pairs[k].second));
+  }
+}
+
+/// Slope and curvature of the mean cross entropy of softmax(b logits) in b: the mean of E[z] - z_label and of
+/// the variance of z.
+std::pair<double, double> entropy_slope(const std::vector<std::pair<std::vector<double>, size_t>>& nodes,
+                                        double b) {
+  double slope = 0.0, curvature = 0.0;
+  for (const auto& [z, label] : nodes) {
+    const double top = *std::max_element(z.begin(), z.end());
+    double total = 0.0, mean = 0.0, square = 0.0;
+    for (const double value : z) {
+      const double share = std::exp(b * (value - top)), below = value - top;
+      total += share, mean += share * below, square += share * below * below;
+    }
+    mean /= total;
+    slope += mean - (z[label] - top);
+    curvature += square / total - mean * mean;
+  }
+  return {slope, curvature};
+}
+
+}  // namespace
+
+double expected_calibration_error(const Tensor& logits, const Tensor& label, const Tensor& index,
+                                  int64_t bins, double temperature) {
+  constexpr const char* kMetric = "expected_calibration_error";
+  ADJ_CHECK(bins >= 1, "{}: {} bins, expected 1 or more", kMetric, bins);
+  ADJ_CHECK(temperature > 0.0, "{}: temperature {}, expected a positive number", kMetric, temperature);
+  std::vector<double> excess(static_cast<size_t>(bins));  // confidences minus hits
+  int64_t count = 0;
+  each_node(kMetric, logits, label, index, [&](const std::vector<double>& row, size_t truth, size_t best) {
     double total = 0.0;
-    for (size_t c = 0; c < classes; ++c) total += std::exp(static_cast<double>(row[c]) - best);
-    ADJ_CHECK(!std::isnan(total), "{}: a logit of node {} is not a number", kMetric, chosen[k]);
+    for (const double value : row) total += std::exp((value - row[best]) / temperature);
     const double confidence = 1.0 / total;
     const auto bin = static_cast<int64_t>(std::ceil(confidence * static_cast<double>(bins))) - 1;
     excess[static_cast<size_t>(std::clamp<int64_t>(bin, 0, bins - 1))] +=
-        confidence - (pairs[k].first == pairs[k].second ? 1.0 : 0.0);
-  }
+        confidence - (truth == best ? 1.0 : 0.0);
+    ++count;
+  });
   double sum = 0.0;
   for (const double e : excess) sum += std::abs(e);
-  return sum / static_cast<double>(chosen.size());
+  return sum / static_cast<double>(count);
+}
+
+double calibration_temperature(const Tensor& logits, const Tensor& label, const Tensor& index) {
+  constexpr const char* kMetric = "calibration_temperature";
+  std::vector<std::pair<std::vector<double>, size_t>> nodes;
+  each_node(kMetric, logits, label, index, [&](const std::vector<double>& row, size_t truth, size_t) {
+    for (const double value : row) ADJ_CHECK(std::isfinite(value), "{}: a logit is {}", kMetric, value);
+    nodes.emplace_back(row, truth);
+  });
+  // The cross entropy is convex in b = 1 / T: Newton's steps, halved where they leave the bracket of the
+  // minimum.
+  double low = 0.01, high = 100.0, b = 1.0;
+  if (entropy_slope(nodes, low).first >= 0.0) return 1.0 / low;
+  if (entropy_slope(nodes, high).first <= 0.0) return 1.0 / high;
+  for (int step = 0; step < 100 && high - low > 1e-12 * high; ++step) {
+    const auto [slope, curvature] = entropy_slope(nodes, b);
+    if (std::abs(slope) < 1e-13 * static_cast<double>(nodes.size())) break;
+    (slope > 0.0 ? high : low) = b;
+    const double next = b - slope / curvature;
+    b = next > low && next < high ? next : std::sqrt(low * high);
+  }
+  return 1.0 / b;
 }
 
 }  // namespace adj::nn

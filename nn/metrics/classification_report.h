@@ -44,9 +44,13 @@ ClassificationReport classification_report(const Tensor& logits, const Tensor& l
 ClassificationReport multilabel_report(const Tensor& logits, const Tensor& target, const Tensor& index = {});
 
 /// Expected calibration error (Guo et al. 2017, eq. 3): Σ |B| / K · |accuracy of B - mean confidence in B|
-/// over bins of the confidence, the largest probability of softmax, of equal width, (m / bins, (m + 1) /
-/// bins].
+/// over bins of the confidence, the largest probability of softmax(logits / temperature), of equal width,
+/// (m / bins, (m + 1) / bins].
 double expected_calibration_error(const Tensor& logits, const Tensor& label, const Tensor& index = {},
-                                  int64_t bins = 15);
+                                  int64_t bins = 15, double temperature = 1.0);
+/// The temperature T within [0.01, 100] with the least cross entropy of softmax(logits / T) (Guo et al. 2017,
+/// section 4.2): of nodes that the model was not trained on. Predictions stay the same. Throws for logits
+/// that are not finite.
+double calibration_temperature(const Tensor& logits, const Tensor& label, const Tensor& index = {});
 
 }  // namespace adj::nn

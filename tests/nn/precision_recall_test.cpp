@@ -134,3 +134,48 @@ TEST_CASE("the calibration error of bins by hand") {
   CHECK_ERROR_HAS((void)nn::expected_calibration_error(x, y, {}, 0), "0 bins");
   CHECK_ERROR_HAS((void)nn::expected_calibration_error(Tensor::full({6, 2}, NAN), y), "not a number");
 }
+
+TEST_CASE("the temperature with the least cross entropy, by hand and by a search") {
+  on_devices([&](Device device) {
+    // Two classes with logits 0 and z, of which a share p is of the second: σ(z / T) = p.
+    std::vector<float> x;
+    std::vector<int32_t> y;
+    for (int k = 0; k < 10; ++k) x.insert(x.end(), {0.0f, 3.0f}), y.push_back(k < 8 ? 1 : 0);
+    const Tensor logits = Tensor::from(x, {10, 2}, device), label = Tensor::from(y, device);
+    const double t = nn::calibration_temperature(logits, label);
+    CHECK(t == Approx(3.0 / std::log(4.0)).epsilon(1e-9));
+    CHECK(nn::expected_calibration_error(logits, label, {}, 15, t) < 1e-9);
+    CHECK(
+        nn::calibration_temperature(logits, label, Tensor::from(std::vector<int32_t>{0, 1, 2, 8}, device)) ==
+        Approx(3.0 / std::log(3.0)).epsilon(1e-9));
+    // Without a minimum the ends of the range: all right, and none.
+    const Tensor right = Tensor::full({10}, 1, DType::i32, device),
+                 wrong = Tensor::zeros({10}, DType::i32, device);
+    CHECK(nn::calibration_temperature(logits, right) == 0.01);
+    CHECK(nn::calibration_temperature(logits, wrong) == 100.0);
+  });
+  std::vector<float> x;
+  std::vector<int32_t> y;
+  for (int k = 0; k < 400; ++k) {
+    for (int c = 0; c < 7; ++c) x.push_back(static_cast<float>((k * 37 + c * 101 + k * c * 13) % 97) / 3.0f);
+    y.push_back(k % 3 == 0 ? k % 7
+                           : static_cast<int32_t>(std::max_element(x.end() - 7, x.end()) - (x.end() - 7)));
+  }
+  const auto entropy = [&](double t) {
+    double sum = 0.0;
+    for (size_t k = 0; k < y.size(); ++k) {
+      double total = 0.0;
+      for (size_t c = 0; c < 7; ++c) total += std::exp(static_cast<double>(x[7 * k + c]) / t);
+      sum += std::log(total) - static_cast<double>(x[7 * k + static_cast<size_t>(y[k])]) / t;
+    }
+    return sum;
+  };
+  double best = 0.01;
+  for (double t = 0.01; t <= 100.0; t *= 1.001)
+    if (entropy(t) < entropy(best)) best = t;
+  CHECK(nn::calibration_temperature(Tensor::from(x, {400, 7}), Tensor::from(y)) ==
+        Approx(best).epsilon(2e-3));
+  CHECK_ERROR_HAS(
+      (void)nn::calibration_temperature(Tensor::full({2, 2}, INFINITY), Tensor::zeros({2}, DType::i32)),
+      "calibration_temperature: a logit is inf");
+}

@@ -305,6 +305,23 @@ std::string scores(double p, double r, double f, int support) {
 
 }  // namespace
 
+TEST_CASE_FIXTURE(Judged, "validation chooses the temperature of calibrated probabilities") {
+  // All confidences are e^b / (e^b + 4); 4 of 6 validation nodes are right, so b = log 8, and the error is 0.
+  const ClassReport report(Labels::classes, output(5), y, index, {}, index);
+  const std::string json = report.json();
+  const auto member = [&](const std::string& name) {
+    return std::stod(json.substr(json.find(fmt::format(R"("{}": )", name)) + name.size() + 4));
+  };
+  CHECK(member("temperature") == doctest::Approx(1.0 / std::log(8.0)));
+  CHECK(member("ece_scaled") < 1e-9);
+  CHECK(member("ece") == doctest::Approx(4.0 / 6.0 - std::exp(1.0) / (std::exp(1.0) + 4.0)));
+  const std::string says = "(15 bins), 0.0000 at temperature 0.481, which validation chose";
+  CHECK(mentions(printed(STDOUT_FILENO, [&] { report.print("Heading"); }), says));
+  CHECK(mentions(report.html(), says));
+  const ClassReport none(Labels::classes, output(5), y, index, {}, Tensor::from(std::vector<int32_t>{}));
+  CHECK(none.json().find("temperature") == std::string::npos);
+}
+
 TEST_CASE_FIXTURE(Judged, "the class report of counts by hand: printed, in JSON and in HTML") {
   const ClassReport report(Labels::classes, output(5), y, index, {"a", "b", "c", "d", "none"});
   CHECK(report.examples() == 6);
@@ -351,7 +368,7 @@ TEST_CASE_FIXTURE(Judged, "the class report of counts by hand: printed, in JSON 
   CHECK(std::stod(json.substr(json.find(R"("ece": )") + 7)) == doctest::Approx(ece));
   const std::string html = report.html();
   CHECK(mentions(
-      html, fmt::format("<p>Expected calibration error of the probabilities: {:.4f} (15 bins)</p>", ece)));
+      html, fmt::format("<p>Expected calibration error of the probabilities {:.4f} (15 bins)</p>", ece)));
   CHECK(mentions(html, {"<tr><td>0 a</td><td>0.6667</td><td>0.6667</td><td class=\"share\" style=\"--share: "
                         "66.7%\">0.6667</td><td>3</td></tr>",
                         fmt::format("<tr><td>mean over classes</td><td>{:.4f}</td><td>{:.4f}</td>", mp, mr),
