@@ -2,7 +2,7 @@
 #include <adjoint/autograd/detail/transposed.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/tape.h>
-#include <adjoint/kernels/array/transpose.h>
+#include <adjoint/kernels/array/swap_dimensions.h>
 
 #include <utility>
 
@@ -16,7 +16,7 @@ Tensor detail::transposed(const Tensor& x, int first, int second) {
   int64_t middle = 1;
   for (int d = a.dim + 1; d < b.dim; ++d) middle *= shape[d];
   Tensor y = Tensor::empty(shape.with(a.dim, b.extent).with(b.dim, a.extent), x.dtype(), x.device());
-  kernels::transpose({.x = x, .extents = {a.outer, a.extent, middle, b.extent, b.inner}, .y = y});
+  kernels::swap_dimensions({.x = x, .extents = {a.outer, a.extent, middle, b.extent, b.inner}, .y = y});
   return y;
 }
 

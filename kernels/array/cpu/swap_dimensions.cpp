@@ -1,10 +1,10 @@
-#include <adjoint/kernels/array/transpose.h>
+#include <adjoint/kernels/array/swap_dimensions.h>
 #include <adjoint/kernels/array/words.h>
 #include <adjoint/kernels/cpu/loops.h>
 
 namespace adj::kernels::cpu {
 
-void transpose(const TransposeArgs& args) {
+void swap_dimensions(const SwapDimensionsArgs& args) {
   const auto [outer, rows, middle, columns, inner] = args.extents;
   // Blocks of a by b, so that the lines of both tensors stay in the cache.
   constexpr int64_t kBlock = 32;

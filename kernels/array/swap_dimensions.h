@@ -6,7 +6,7 @@ namespace adj::kernels {
 
 /// y[o, b, m, a, i] = x[o, a, m, b, i] for x of `extents` {O, A, M, B, I}: two dimensions are exchanged. Any
 /// dtype but bits; the tensors' own shapes do not matter.
-struct TransposeArgs {
+struct SwapDimensionsArgs {
   const Tensor& x;
   std::array<int64_t, 5> extents;
   Tensor& y;
@@ -20,6 +20,6 @@ struct TransposeArgs {
     check_tensor(op, "y", y, y.shape(), x.dtype(), x.device());
   }
 };
-ADJ_KERNEL(transpose, TransposeArgs)  ///< Exchanges two dimensions.
+ADJ_KERNEL(swap_dimensions, SwapDimensionsArgs)  ///< Exchanges two dimensions.
 
 }  // namespace adj::kernels

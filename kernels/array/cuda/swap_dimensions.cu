@@ -1,6 +1,6 @@
 // Reads x once and writes y once: matrices by tiles in shared memory, so that both are coalesced; with inner
 // elements, or a dimension between the two, by one thread per element of y.
-#include <adjoint/kernels/array/transpose.h>
+#include <adjoint/kernels/array/swap_dimensions.h>
 #include <adjoint/kernels/array/words.h>
 #include <adjoint/kernels/cuda/launch.cuh>
 
@@ -12,7 +12,7 @@ constexpr int kTile = 32, kTileRows = 8;
 
 template <class Word>
 __global__ void __launch_bounds__(kTile* kTileRows)
-    transpose_tiles(int64_t rows, int64_t columns, int64_t row_tiles, int64_t tiles, const Word* x, Word* y) {
+    swap_tiles(int64_t rows, int64_t columns, int64_t row_tiles, int64_t tiles, const Word* x, Word* y) {
   begin_overlapping();
   __shared__ Word tile[kTile][kTile + 1];
   const int64_t matrix = blockIdx.x / tiles, place = blockIdx.x % tiles;
@@ -43,7 +43,7 @@ struct Move {
 
 }  // namespace
 
-void transpose(const TransposeArgs& args) {
+void swap_dimensions(const SwapDimensionsArgs& args) {
   const auto [outer, rows, middle, columns, inner] = args.extents;
   if (args.x.numel() == 0) return;
   const int device = args.x.device().index;
@@ -54,11 +54,11 @@ void transpose(const TransposeArgs& args) {
     const auto* x = static_cast<const Word*>(args.x.raw_data());
     auto* y = static_cast<Word*>(args.y.raw_mutable_data());
     if (middle == 1 && inner == 1 && outer * tiles < int64_t{1} << 31) {
-      launch("transpose", overlapping(device, grid(outer * tiles), dim3(kTile, kTileRows)),
-             transpose_tiles<Word>, rows, columns, row_tiles, tiles, x, y);
+      launch("swap_dimensions", overlapping(device, grid(outer * tiles), dim3(kTile, kTileRows)),
+             swap_tiles<Word>, rows, columns, row_tiles, tiles, x, y);
       return;
     }
-    for_each_narrow("transpose", device, args.x.numel(), [&]<class Index>() {
+    for_each_narrow("swap_dimensions", device, args.x.numel(), [&]<class Index>() {
       return Move<Index, Word>{static_cast<Index>(rows),
                                static_cast<Index>(middle),
                                static_cast<Index>(columns),
