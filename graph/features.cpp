@@ -1,9 +1,12 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/features.h>
+#include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/elementwise/packed_rows.h>
 #include <adjoint/kernels/index/gather.h>
+#include <adjoint/kernels/index/select.h>
 #include <adjoint/kernels/norm/norm.h>
+#include <adjoint/kernels/sparse/csr.h>
 
 #include <algorithm>
 #include <numeric>
@@ -64,7 +67,7 @@ int64_t Features::bytes() const {
     return static_cast<int64_t>(bytes);
   };
   if (is_typed()) {
-    int64_t bytes = sum({typed_->types, typed_->numbers, typed_->order});
+    int64_t bytes = sum({typed_->types, typed_->numbers, typed_->order, typed_->joint});
     for (const Tensor& x : typed_->x) bytes += sum({x});
     return bytes;
   }
@@ -93,6 +96,7 @@ Features Features::to(Device device) const {
     moved.types = moved.types.to(device);
     moved.numbers = moved.numbers.to(device);
     moved.order = moved.order.to(device);
+    moved.joint = moved.joint.to(device);
     return Features(std::move(moved));
   }
   Features moved = *this;
@@ -174,35 +178,35 @@ Tensor gathered(const Tensor& x, const Tensor& index) {
   return y;
 }
 
-/// The rows of a batch, each type's in the order of `index`.
+/// The rows of a batch, each type's in the order of `index`, on whose device the types are sorted.
 TypedFeatures rows_of(const TypedFeatures& all, const Tensor& index) {
   ADJ_CHECK(all.whole(), "features: rows of a batch of several types of nodes, expected those of all nodes");
-  const std::vector<int32_t> wanted = index.to_vector<int32_t>();
-  std::vector<int64_t> first{0};  // joint number of each type's first node
-  for (const int64_t count : all.counts) first.push_back(first.back() + count);
-  TypedFeatures rows{.x = all.x, .counts = std::vector<int64_t>(all.counts.size(), 0), .device = all.device};
-  std::vector<int32_t> type(wanted.size());
-  for (size_t k = 0; k < wanted.size(); ++k) {
-    ADJ_CHECK(wanted[k] >= 0 && wanted[k] < first.back(), "features: row {} at position {}, expected 0 to {}",
-              wanted[k], k, first.back() - 1);
-    type[k] = static_cast<int32_t>(std::upper_bound(first.begin(), first.end(), int64_t{wanted[k]}) -
-                                   first.begin() - 1);
-    ++rows.counts[static_cast<size_t>(type[k])];
-  }
-  std::vector<int64_t> next(first.size());
-  for (size_t t = 0; t < rows.counts.size(); ++t) next[t] = rows.first_row(t);
-  std::vector<int32_t> numbers(wanted.size()), order(wanted.size());
-  for (size_t k = 0; k < wanted.size(); ++k) {
-    const auto t = static_cast<size_t>(type[k]);
-    const int64_t row = next[t]++;
-    numbers[static_cast<size_t>(row)] = static_cast<int32_t>(wanted[k] - first[t]);
-    order[k] = static_cast<int32_t>(row);
-  }
-  if (all.types) rows.types = Tensor::from(type, all.device);
-  rows.numbers = Tensor::from(numbers, all.device);
-  rows.order = Tensor::from(order, all.device);
+  const Device device = index.device();
+  std::vector<int32_t> bounds{0};  // joint number of each type's first node
+  for (const int64_t count : all.counts) bounds.push_back(static_cast<int32_t>(bounds.back() + count));
+  Tensor outside = Tensor::empty({}, DType::i64, device);
+  kernels::first_outside({.index = index, .limit = bounds.back(), .position = outside});
+  const auto position = static_cast<int64_t>(outside.item());
+  ADJ_CHECK(position == index.numel(), "features: row {} at position {}, expected 0 to {}",
+            index.rows(position, position + 1).item(), position, bounds.back() - 1);
+  const auto numbers = [&] { return Tensor::empty_like(index); };
+  Tensor type = numbers(), place = numbers(), sorted = numbers(), order = numbers(), in_type = numbers(),
+         offsets = Tensor::empty({std::ssize(all.counts) + 1}, DType::i64, device);
+  kernels::find_ranges(
+      {.index = index, .bounds = Tensor::from(bounds, device), .range = type, .place = place});
+  const Tensor same = Tensor::zeros(index.shape(), DType::i32, device);
+  kernels::coo_to_csr(
+      {.row = type, .col = same, .cols = 1, .offsets = offsets, .indices = sorted, .order = order});
+  kernels::permute({.x = place, .order = order, .y = in_type});
+  const std::vector<int64_t> begins = offsets.to_vector<int64_t>();
+  TypedFeatures rows{.x = all.x, .counts = {}, .device = all.device};
+  for (size_t t = 0; t < all.counts.size(); ++t) rows.counts.push_back(begins[t + 1] - begins[t]);
+  if (all.types) rows.types = type.to(all.device);
+  rows.numbers = in_type.to(all.device);
+  rows.order = kernels::inverse_of(order, index.numel()).to(all.device);
+  rows.joint = index.to(all.device);
   for (size_t t = 0; t < rows.counts.size(); ++t)
-    if (all.x[t]) rows.x[t] = gathered(all.x[t], rows.numbers.rows(rows.first_row(t), rows.first_row(t + 1)));
+    if (all.x[t]) rows.x[t] = gathered(all.x[t], rows.numbers.rows(begins[t], begins[t + 1]));
   return rows;
 }
 

@@ -18,6 +18,7 @@ struct TypedFeatures {
   Tensor types = {};            ///< int32 [rows]: the type of each node, optional
   Tensor numbers = {};          ///< of a batch, int32 [rows]: which of its type's nodes each row is
   Tensor order = {};            ///< of a batch, int32 [rows]: its node k is row order[k]
+  Tensor joint = {};            ///< of a batch, int32 [rows]: its node k among all nodes
 
   bool whole() const { return !order; }  ///< all nodes by number
   int64_t rows() const;                  ///< of all types
@@ -61,7 +62,7 @@ class Features {
   /// Rows [begin, end) of quantised features, [end - begin, F] of `dtype`, with the pending dropout applied.
   Tensor unpacked(int64_t begin, int64_t end, DType dtype) const;
   /// Gather: row k is row index[k], of the same kind; `index` int32 [K] on the features' device, repeats
-  /// allowed. Sparse features: CPU only; of several types: of a whole() only, and the host reads the index.
+  /// allowed. Sparse features: CPU only; of several types: of a whole() only; it waits for the device.
   /// Throws for an index out of range (CPU only), and for features with a pending dropout.
   Features rows(const Tensor& index) const;
   /// Each row divided by its sum (Kipf & Welling 2017), on their device; rows with sum 0 are unchanged.

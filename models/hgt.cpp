@@ -1,11 +1,10 @@
 #include <adjoint/autograd/activation.h>
 #include <adjoint/core/error.h>
+#include <adjoint/kernels/index/select.h>
 #include <adjoint/models/family.h>
 #include <adjoint/models/stack.h>
 #include <adjoint/models/typed_input.h>
 #include <adjoint/nn/conv/hgt_conv.h>
-
-#include <algorithm>
 
 namespace adj::models {
 
@@ -63,12 +62,14 @@ struct Hgt : NodeModel {
       Tensor of_sources;
     };
     const auto make = [&] {
-      const std::vector<int64_t> offsets = schema.offsets();
-      std::vector<int32_t> types;
-      for (const int32_t node : block.src_nodes().to_vector<int32_t>())
-        types.push_back(static_cast<int32_t>(std::upper_bound(offsets.begin(), offsets.end(), int64_t{node}) -
-                                             offsets.begin() - 1));
-      return std::make_unique<Types>(Types{Tensor::from(types, block.device())});
+      std::vector<int32_t> bounds;
+      for (const int64_t offset : schema.offsets()) bounds.push_back(static_cast<int32_t>(offset));
+      Tensor types = Tensor::empty_like(block.src_nodes()), place = Tensor::empty_like(types);
+      kernels::find_ranges({.index = block.src_nodes(),
+                            .bounds = Tensor::from(bounds, block.device()),
+                            .range = types,
+                            .place = place});
+      return std::make_unique<Types>(Types{types});
     };
     return block.relation().cache().get<Types>(make)->of_sources;
   }

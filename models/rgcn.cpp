@@ -1,5 +1,4 @@
 #include <adjoint/core/option_check.h>
-#include <adjoint/graph/edge_attributes.h>
 #include <adjoint/models/family.h>
 #include <adjoint/models/stack.h>
 #include <adjoint/models/typed_input.h>
@@ -85,7 +84,7 @@ struct Relational : NodeModel {
     Var h = input(x);
     for (size_t l = 0; l < layers; ++l) {
       const bool of_targets = l + 1 == num_layers() && rows.whole() && !graph.relation().is_rank_part();
-      const Tensor numbers = l > 0 || !one_hot ? Tensor() : numbers_of(rows);
+      const Tensor numbers = l > 0 || !one_hot ? Tensor() : rows.joint;
       h = of_targets ? layer(l, edges_into_first(graph, rows.counts.front()), h, numbers)
                      : layer(l, graph, h, numbers);
     }
@@ -95,16 +94,6 @@ struct Relational : NodeModel {
     const size_t conv = l - (one_hot ? 1 : 0);
     const Var y = l == 0 && one_hot ? (*first)(structure, numbers) : convs[conv](structure, x);
     return l + 1 == num_layers() ? y : norms(l, y, Activation::relu, p, training());
-  }
-  /// Numbers among all nodes of those of a batch; absent for all.
-  Tensor numbers_of(const TypedFeatures& rows) const {
-    if (rows.whole()) return {};
-    const std::vector<int64_t> offsets = schema.offsets();
-    std::vector<int32_t> joint = rows.numbers.to_vector<int32_t>();
-    for (size_t t = 0; t < rows.counts.size(); ++t)
-      for (int64_t row = rows.first_row(t); row < rows.first_row(t + 1); ++row)
-        joint[static_cast<size_t>(row)] += static_cast<int32_t>(offsets[t]);
-    return adj::detail::gather_edges(Tensor::from(joint, rows.device), rows.order);
   }
 
   GraphSchema schema;

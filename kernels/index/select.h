@@ -95,6 +95,36 @@ struct OrderPairsArgs {
 };
 ADJ_KERNEL(order_pairs, OrderPairsArgs)  ///< Smaller and larger number of each pair.
 
+/// Which range a number is in: range[k] = t with bounds[t] <= index[k] < bounds[t + 1], and place[k] =
+/// index[k] - bounds[t]. All int32, [K] and `bounds` [T + 1], ascending from 0, of which the last exceeds
+/// every index.
+struct FindRangesArgs {
+  const Tensor& index;
+  const Tensor& bounds;
+  Tensor& range;
+  Tensor& place;
+
+  Device device() const { return index.device(); }  ///< where the kernel runs
+  void check(std::string_view op) const {
+    check_index(op, {{"index", index}, {"bounds", bounds}}, index.device());
+    check_like(op, {{"range", range}, {"place", place}}, index);
+    ADJ_CHECK(bounds.numel() >= 2, "{}: bounds are {}, expected two or more", op, bounds.str());
+  }
+};
+ADJ_KERNEL(find_ranges, FindRangesArgs)  ///< The range that each number is in.
+
+namespace detail {
+/// The last t with bounds[t] <= value.
+ADJ_HOST_DEVICE inline int32_t range_of(const int32_t* bounds, int32_t ranges, int32_t value) {
+  int32_t low = 0, high = ranges;
+  while (high - low > 1) {
+    const int32_t middle = (low + high) / 2;
+    (bounds[middle] <= value ? low : high) = middle;
+  }
+  return low;
+}
+}  // namespace detail
+
 /// y[r, :] = sum (or mean) of x[order[k], :] for k in [starts[r], starts[r + 1]) (to the end of `order` for
 /// the last r): x [M,E], y [R,E] float32 or float64, `starts` int32 [R] ascending from 0, `order` int32 [K].
 /// Accumulated in order, in float64: bitwise identical on every device.

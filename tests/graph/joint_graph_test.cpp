@@ -131,6 +131,8 @@ TEST_CASE("rows of several types are sorted by type, and ordered as asked") {
     CHECK(rows.counts == std::vector<int64_t>{3, 2});
     CHECK(rows.numbers.to_vector<int32_t>() == I{2, 0, 2, 2, 0});
     CHECK(rows.order.to_vector<int32_t>() == I{3, 0, 4, 1, 2});
+    CHECK(rows.joint.to_vector<int32_t>() == I{5, 2, 3, 0, 2});
+    CHECK(all.rows(ints({}, device)).typed().counts == std::vector<int64_t>{0, 0});
     CHECK(rows.x[0].to_vector<float>() == std::vector<float>{20, 21, 0, 1, 20, 21});
     CHECK_ERROR_HAS(all.rows(ints({7}, device)), "row 7 at position 0, expected 0 to 6");
     CHECK_ERROR_HAS(some.rows(ints({0}, device)), "expected those of all nodes");

@@ -215,3 +215,25 @@ TEST_CASE("first_outside refuses other dtypes and shapes") {
       kernels::first_outside({.index = Tensor::zeros({3}, DType::i32), .limit = 5, .position = wrong}),
       Error);
 }
+
+TEST_CASE("find_ranges equals a search, with empty ranges at either end") {
+  for (Device device : devices())
+    for (const std::vector<int32_t>& bounds :
+         {std::vector<int32_t>{0, 9}, {0, 0, 4, 4, 5, 9, 9}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}})
+      for (int64_t n : kLengths) {
+        std::vector<int32_t> index(uz(n)), range(uz(n)), place(uz(n));
+        for (size_t k = 0; k < index.size(); ++k) {
+          index[k] = static_cast<int32_t>((k * 7 + 3) % 9);
+          for (size_t t = 0; t + 1 < bounds.size(); ++t)
+            if (bounds[t] <= index[k] && index[k] < bounds[t + 1])
+              range[k] = static_cast<int32_t>(t), place[k] = index[k] - bounds[t];
+        }
+        Tensor found = empty_index(n, device), in_range = empty_index(n, device);
+        kernels::find_ranges({.index = Tensor::from(index, device),
+                              .bounds = Tensor::from(bounds, device),
+                              .range = found,
+                              .place = in_range});
+        CHECK(found.to_vector<int32_t>() == range);
+        CHECK(in_range.to_vector<int32_t>() == place);
+      }
+}

@@ -129,6 +129,17 @@ void order_pairs(const OrderPairsArgs& args) {
   });
 }
 
+void find_ranges(const FindRangesArgs& args) {
+  const int32_t *index = args.index.data<int32_t>(), *bounds = args.bounds.data<int32_t>();
+  int32_t *range = args.range.mutable_data<int32_t>(), *place = args.place.mutable_data<int32_t>();
+  const auto ranges = static_cast<int32_t>(args.bounds.numel() - 1);
+  for_each("find_ranges", args.index.device().index, args.index.numel(), [=] __device__(int64_t k) {
+    const int32_t found = detail::range_of(bounds, ranges, index[k]);
+    range[k] = found;
+    place[k] = index[k] - bounds[found];
+  });
+}
+
 void merge_runs(const MergeRunsArgs& args) {
   dispatch_float(args.x.dtype(), "merge_runs", [&]<class T>() {
     for_each(
