@@ -171,9 +171,6 @@ void TripleOptions::complete() {
   for (const Options::Group& group : groups())
     for (const Option& option : group.options)
       if (option.name != "epochs" || epochs != kUnset) option.check();
-  if (!run_dir.empty())
-    for (const auto& [path, name] : {std::pair(&metrics, "metrics.csv"), {&checkpoint, "checkpoint.h5"}})
-      if (path->empty()) *path = (std::filesystem::path(run_dir) / name).string();
   RunFiles files;
   for (const auto& [name, path] :
        {std::pair("data", data), {"resume", resume}, {"predict", predict}, {"config", config}})
@@ -184,6 +181,10 @@ void TripleOptions::complete() {
                                    {"relation-embeddings", relation_embeddings},
                                    {"out", out}})
     if (!path.empty()) files.write(name, path);
+  // Of the folder, which the training makes and checks.
+  if (!run_dir.empty())
+    for (const auto& [path, name] : {std::pair(&metrics, "metrics.csv"), {&checkpoint, "checkpoint.h5"}})
+      if (path->empty()) *path = (std::filesystem::path(run_dir) / name).string();
 }
 
 }  // namespace adj::training
