@@ -64,6 +64,13 @@ class HeteroConv : public Module {
     return conv;
   }
 
+  /// The same for each type of edges, as PyG's to_hetero does of a layer: `conv.add_to_all<nn::SAGEConv>(
+  /// graph.edge_types(), 64)`.
+  template <class Conv, class... Args>
+  void add_to_all(const std::vector<EdgeType>& types, const Args&... args) {
+    for (const EdgeType& type : types) add<Conv>(type, args...);
+  }
+
   /// x by type of node -> the combined results of the layers by type of target. A type of node that the graph
   /// has no node of may be absent. `edges`: weights or features by type of edges, for layers that take them.
   /// Throws Error, naming the type, if the graph lacks a layer's relation, or features do not match.

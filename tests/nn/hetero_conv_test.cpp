@@ -61,6 +61,12 @@ TEST_CASE("HeteroConv takes widths from the schema, any layer, values of edges, 
   CHECK(
       close(of_empty.at("x_y").value(), buys(empty.relation(kBuys), {Tensor::zeros({0, 4}), items}).value()));
 
+  Model<HeteroConv> all(TypedWidths{{"a/b.c", 4}, {"x_y", 4}});
+  all.add_to_all<GraphConv>(graph.edge_types(), 3);
+  CHECK(all.num_parameters() == 2 * (2 * 4 * 3 + 3));
+  CHECK(all(graph, {{"a/b.c", users}, {"x_y", items}}).at("a/b.c").shape() == Shape{9, 3});
+  CHECK_ERROR_HAS(all.add_to_all<GraphConv>(graph.edge_types(), 3), "has a layer already");
+
   CHECK_ERROR_HAS(layer(graph, {{"x_y", items}}), "HeteroConv: features of the 9 nodes 'a/b.c' are absent");
   CHECK_ERROR_HAS(layer(graph, {{"a/b.c", items}, {"x_y", items}}),
                   "features of nodes 'a/b.c' are [6, 4], expected [9, 4]");
