@@ -43,8 +43,9 @@ class ClassReport {
   nn::ClassificationReport scores_;
   std::vector<nn::Confusion> confusions_;  // empty for several labels per example
   double calibration_error_ = 0.0;         // of classes
+  /// Calibrated probabilities.
   struct Scaled {
-    double temperature, error;
+    double temperature, error;  ///< chosen by validation, and the calibration error
   };
   std::optional<Scaled> scaled_;  // the same with probabilities of softmax(output / temperature)
   std::vector<std::string> names_;

@@ -25,7 +25,7 @@ struct ComparisonFunction {
 
 /// y = 1 where a and b compare so, else 0, uint8; equal shapes.
 struct CompareArgs {
-  Comparison comparison;
+  Comparison comparison;  ///< of each pair
   const Tensor& a;
   const Tensor& b;
   Tensor& y;

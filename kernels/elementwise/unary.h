@@ -69,7 +69,7 @@ struct UnarySlope {
 /// min(max(x, first), second), of which NaN stays NaN. `y` may be `x`.
 struct UnaryArgs {
   Unary function;
-  double first = 0.0, second = 0.0;
+  double first = 0.0, second = 0.0;  ///< exponent, or bounds
   const Tensor& x;
   Tensor& y;
 
@@ -83,7 +83,7 @@ ADJ_KERNEL(unary, UnaryArgs)  ///< Element-wise function.
 /// dx = dy * f'; `saved` is x if saves_input(function), else y. `dx` may be `dy`.
 struct UnaryBackwardArgs {
   Unary function;
-  double first = 0.0, second = 0.0;
+  double first = 0.0, second = 0.0;  ///< as for unary()
   const Tensor& saved;
   const Tensor& dy;
   Tensor& dx;
