@@ -64,6 +64,8 @@ ModelFamily edge();         ///< EdgeModel: outputs of edges
 ModelFamily qgnn();         ///< quantised GCN or GIN of nodes, also for IntegerModel (QGTC, Wang 2022)
 ModelFamily rgcn();         ///< of heterogeneous graphs: R-GCN (Schlichtkrull 2018), R-GAT (Busbridge 2019)
 ModelFamily hgt();          ///< transformer of heterogeneous graphs (Hu 2020)
+ModelFamily gps();          ///< graph transformer of nodes (Rampášek 2022)
+ModelFamily graph_gps();    ///< the same of whole graphs
 ModelFamily graph_qgin();   ///< graph_gin() quantised, also for IntegerModel
 
 /// All families.

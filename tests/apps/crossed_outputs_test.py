@@ -238,6 +238,8 @@ PROGRAMS = [("train_gcn", (), "node_class", 3, ACCURACY, VARIANTS), ("train_gcn"
             ("train_gat", (), "node_class", 2, some(TWO, "auc", "f1"), OF_GAT),
             ("train_graph_gin", ("--iterations", 2), "graph_class", 2, some(TWO, "pr-auc", "accuracy", "recall@4"), OF_GRAPHS),
             ("train_graph_gin", ("--iterations", 2), "graph_regression", 0, NUMBERS, OF_GRAPHS),
+            ("train_graph_gps", ("--iterations", 2, "--hidden", 8), "graph_class", 2, some(TWO, "accuracy"), OF_GRAPHS),
+            ("train_gps", ("--hidden", 8), "node_multilabel", 0, SEVERAL, [("use", "file", "unused"), ("ignore", "random-walk", "unused")]),
             ("train_edge", (), "edge_class", 2, some(TWO, "auc", "recall@precision=0.5"), VARIANTS),
             ("train_edge", (), "edge_regression", 0, some(NUMBERS, "mae"), VARIANTS)]
 

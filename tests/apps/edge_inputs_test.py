@@ -46,7 +46,8 @@ MODELS = [("train_gcn", "gcn", True, False), ("train_sage", "sage", False, False
           ("train_qgnn", "gcn", False, False), ("train_qgnn", "gin", False, False), ("train_link", "gcn", True, False),
           ("train_link", "sage", False, False), ("train_link", "gat", False, True),
           ("train_graph_gin", "graph-gin", False, False), ("train_graph_gin", "graph-gine", False, True),
-          ("train_graph_qgin", "graph-qgin", False, False)]
+          ("train_graph_qgin", "graph-qgin", False, False), ("train_gps", "gps", False, False),
+          ("train_graph_gps", "graph-gps", False, False)]
 SEVERAL = {"train_gin", "train_gat", "train_qgnn", "train_link", "train_graph_gin"}
 LOADERS = {"none": "", "inductive": "--inductive", "neighbor": "--loader neighbor --fanouts 3 --batch-size 16",
            "cluster": "--loader cluster --parts 4 --parts-per-batch 2", "saint": "--loader saint --budget 10 --coverage 2"}

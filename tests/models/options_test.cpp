@@ -128,7 +128,9 @@ TEST_CASE("families: their options, names and defaults") {
         "degree-quant-least"}},
       {models::graph_qgin(), {"graph-qgin"}, {"bits", "bits-weights", "bits-activations", "scales", "pool"}},
       {models::rgcn(), {"rgcn", "rgat"}, {"model", "bases", "inputs", "norm", "heads", "attention-dropout"}},
-      {models::hgt(), {"hgt"}, {"heads"}}};
+      {models::hgt(), {"hgt"}, {"heads"}},
+      {models::gps(), {"gps"}, {"heads", "attention-dropout"}},
+      {models::graph_gps(), {"graph-gps"}, {"heads", "attention-dropout", "pool"}}};
   std::vector<std::string> programs;
   for (const auto& [family, model_names, names] : expected) {
     CAPTURE(family.program);
@@ -140,8 +142,8 @@ TEST_CASE("families: their options, names and defaults") {
     CHECK(family.takes("norm") == (std::find(names.begin(), names.end(), "norm") != names.end()));
     CHECK_FALSE(family.takes("hidden"));
     const bool quantised = family.program.find("_q") != std::string::npos;
-    CHECK(family.in_pyg ==
-          !(quantised || family.program == "train_link" || family.program == "train_edge" || family.typed));
+    CHECK(family.in_pyg == !(quantised || family.program == "train_link" || family.program == "train_edge" ||
+                             family.program.ends_with("gps") || family.typed));
     CHECK(refused(family, family.defaults) == "");
     programs.push_back(family.program);
   }
