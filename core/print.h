@@ -29,7 +29,8 @@ std::ostream& operator<<(std::ostream& out, DType dtype);
 
 }  // namespace adj
 
-/// fmt::print("{}", tensor).
+// fmt::print("{}", tensor).
+/// @cond
 template <>
 struct fmt::formatter<adj::Tensor> : fmt::formatter<std::string> {
   template <class Context>
@@ -37,3 +38,4 @@ struct fmt::formatter<adj::Tensor> : fmt::formatter<std::string> {
     return fmt::formatter<std::string>::format(adj::to_text(tensor), context);
   }
 };
+/// @endcond
