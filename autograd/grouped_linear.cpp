@@ -76,6 +76,7 @@ Var bmm(const Var& a, const Var& b) {
   const Shape left = a.shape(), right = b.shape();
   ADJ_CHECK(left.dims() == 3 && right.dims() == 3 && left[0] == right[0] && left[2] == right[1],
             "bmm: matrices {} and {}, expected [K, N, in] and [K, in, out]", left.str(), right.str());
+  if (left[0] == 0) return Var(Tensor::empty(left.with(2, right[2]), a.dtype(), a.device()));
   std::vector<int64_t> offsets;
   for (int64_t k = 0; k <= left[0]; ++k) offsets.push_back(k * left[1]);
   const Var y =

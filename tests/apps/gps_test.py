@@ -30,7 +30,7 @@ def test_rings():
     line = "rings.h5 --split 0 --iterations 10 --epochs 20 --hidden 16 --batch-size 8 --quiet --json"
     assert result_of(f"train_graph_gin {line} --node-features constant")["test_acc"] < 0.7
     for pool in ("sum", "mean", "max"):
-        found = result_of(f"train_graph_gps {line} --node-features random-walk --walk-steps 8 --features-scaling columns --pool {pool} "
+        found = result_of(f"train_graph_gps {line} --node-features random-walk --walk-steps 8 --features-scaling standard --pool {pool} "
                           "--checkpoint g.h5 --predict t.csv")
         assert found["test_acc"] == 1.0, (pool, found)
     run("predict rings.h5 --checkpoint g.h5 --out p.csv")

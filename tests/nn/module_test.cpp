@@ -158,7 +158,7 @@ TEST_CASE("zero_grad clears the gradients of all submodules") {
 TEST_CASE("a module prints as an indented tree") {
   const Model model;
   CHECK(model.str() ==
-        "Module, 36 parameters\n"
+        "Module, 37 parameters\n"
         "  first: Hidden, 12 parameters\n"
         "    linear: Linear(3 -> 2), 8 parameters\n"
         "    norm: BatchNorm(2), 4 parameters\n"

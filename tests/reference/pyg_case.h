@@ -58,7 +58,8 @@ class PygCase {
     const std::string path = folder.file("state.h5");
     H5Writer writer(path);
     for (const std::string& name : file().children(group_ + "/state"))
-      writer.write(name, file().tensor(group_ + "/state/" + name, {DType::f32, DType::f64}));
+      if (!name.ends_with("num_batches_tracked"))
+        writer.write(name, file().tensor(group_ + "/state/" + name, {DType::f32, DType::f64}));
     writer.commit();
     module.to(device_);
     nn::load_pyg_state(module, path, names);
