@@ -104,7 +104,8 @@ std::optional<ClassReport> report_of(const TrainedModel& trained, const std::str
   const Tensor& y = labels_for(model, data);
   const Tensor index = y ? judged(model, data) : Tensor();
   if (index && index.numel() > 0)
-    return ClassReport(labels_of(model.task), output, y, index, model.class_names);
+    return ClassReport(labels_of(model.task), output, y, index, model.class_names,
+                       data.splits.empty() ? Tensor() : data.val);
   std::vector<std::string> missing;  // of several labels, for which match_classes() takes none
   for (const std::string& name : model.class_names)
     if (!y && !data.class_names.empty() &&

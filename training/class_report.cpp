@@ -52,7 +52,9 @@ ClassReport::ClassReport(Labels labels, const Tensor& output, const Tensor& y, c
     calibration_error_ = nn::expected_calibration_error(output, y, index);
     if (validation && validation.numel() > 0) {
       const double temperature = nn::calibration_temperature(output, y, validation);
-      scaled_ = {temperature, nn::expected_calibration_error(output, y, index, 15, temperature)};
+      // At an end of the range, as where all validation nodes are right, they choose none.
+      if (temperature > 0.01 && temperature < 100.0)
+        scaled_ = {temperature, nn::expected_calibration_error(output, y, index, 15, temperature)};
     }
   }
 }

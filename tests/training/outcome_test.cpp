@@ -318,8 +318,11 @@ TEST_CASE_FIXTURE(Judged, "validation chooses the temperature of calibrated prob
   const std::string says = "(15 bins), 0.0000 at temperature 0.481, which validation chose";
   CHECK(mentions(printed(STDOUT_FILENO, [&] { report.print("Heading"); }), says));
   CHECK(mentions(report.html(), says));
-  const ClassReport none(Labels::classes, output(5), y, index, {}, Tensor::from(std::vector<int32_t>{}));
-  CHECK(none.json().find("temperature") == std::string::npos);
+  // Nodes that are all right choose none, as would an infinite confidence, and neither do no nodes.
+  for (const std::vector<int32_t>& nodes : {std::vector<int32_t>{}, {0, 1, 3, 4}})
+    CHECK(ClassReport(Labels::classes, output(5), y, index, {}, Tensor::from(nodes))
+              .json()
+              .find("temperature") == std::string::npos);
 }
 
 TEST_CASE_FIXTURE(Judged, "the class report of counts by hand: printed, in JSON and in HTML") {
