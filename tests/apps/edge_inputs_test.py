@@ -58,6 +58,8 @@ def loaders_of(program):
         return ["none"]
     if program == "train_link":
         return ["none", "neighbor"]
+    if program == "train_gps":
+        return ["none", "inductive"]
     return [name for name in LOADERS if name != "neighbor" or program not in ("train_agnn", "train_qgnn")]
 
 
