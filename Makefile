@@ -30,7 +30,7 @@ help:
 	@echo "make clean    remove all build trees"
 
 build: deps-build configure
-	@[ -d build/bin ] || echo "The first build takes about $(call minutes,4)"
+	@[ -d build/bin ] || echo "The first build takes about $(call minutes,8)"
 	@cmake --build --preset release -j $(JOBS)
 
 demo: deps-build configure
@@ -44,7 +44,7 @@ configure: | deps-build
 	@[ -f build/build.ninja ] && [ -z "$(CMAKE_ARGS)" ] || cmake --preset release $(CMAKE_ARGS)
 
 test: deps-test
-	@[ -d build/bin ] || echo "The first build and the tests take about $(call minutes,12)"
+	@[ -d build/bin ] || echo "The first build and the tests take about $(call minutes,25)"
 	@cmake --preset release -DADJOINT_BUILD_TESTS=ON '-DADJOINT_TESTS=$(TESTS)' $(CMAKE_ARGS)
 	@cmake --build --preset release -j $(JOBS)
 	@$(call run_tests,$(if $(TESTS),-R '$(TESTS)',-LE long))
