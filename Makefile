@@ -34,7 +34,7 @@ build: deps-build configure
 	@cmake --build --preset release -j $(JOBS)
 
 demo: deps-build configure
-	@[ -d build/bin ] || echo "The first build takes about $(call minutes,2)"
+	@[ -d build/bin ] || echo "The first build takes about $(call minutes,6)"
 	@cmake --build --preset release -j $(JOBS) --target train_gcn
 	@build/bin/train_gcn
 	@echo "Next: make build, then build/bin/convert edges EDGES.csv own.h5 --features NODES.csv --labels LABELS.csv --split 60,20,20"
