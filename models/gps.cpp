@@ -1,10 +1,12 @@
-#include <adjoint/autograd/segment.h>
 #include <adjoint/core/option_check.h>
 #include <adjoint/graph/all_pairs.h>
+#include <adjoint/models/detail/pooling.h>
 #include <adjoint/models/family.h>
 #include <adjoint/models/stack.h>
 #include <adjoint/nn/conv/gin_conv.h>
 #include <adjoint/nn/conv/gps_conv.h>
+
+#include <functional>
 
 namespace adj::models {
 
@@ -20,20 +22,20 @@ struct GpsLayers : nn::Module {
     for (int64_t l = 0; l < o.layers; ++l)
       layers.add(o.hidden, options, nn::GINConvOptions{}, std::vector<int64_t>(3, o.hidden));
   }
-  /// `offsets` of the graphs, for the pairs, which are made once per graph.
-  Var operator()(const Graph& graph, const Tensor& offsets, const Features& x) const {
+  /// `offsets` makes those of the graphs, for the pairs, which are made once: a captured step copies nothing.
+  Var operator()(const Graph& graph, const std::function<Tensor()>& offsets, const Features& x) const {
     const Relation& pairs = pairs_of(graph, offsets);
     Var h = input(x.to(parameters().front().dtype()));
     for (const auto& layer : layers) h = layer(graph, pairs, h);
     return h;
   }
-  const Relation& pairs_of(const Graph& graph, const Tensor& offsets) const {
+  const Relation& pairs_of(const Graph& graph, const std::function<Tensor()>& offsets) const {
     struct Pairs {
       Relation relation;
     };
     return graph.relation()
         .cache()
-        .get<Pairs>([&] { return std::make_unique<Pairs>(Pairs{all_pairs(offsets)}); })
+        .get<Pairs>([&] { return std::make_unique<Pairs>(Pairs{all_pairs(offsets())}); })
         ->relation;
   }
   std::string describe() const override { return "GpsLayers"; }
@@ -54,17 +56,19 @@ struct Gps : NodeModel {
     return output(embeddings(graph, x));
   }
   Var embeddings(const Graph& graph, const Features& x) const override {
-    return body(graph, offsets_of(graph), x);
+    return body(graph, whole(graph), x);
   }
-  void prepare(const Graph& graph) const override { (void)body.pairs_of(graph, offsets_of(graph)); }
+  void prepare(const Graph& graph) const override { (void)body.pairs_of(graph, whole(graph)); }
   std::string describe() const override { return name; }
 
-  /// One graph of all nodes.
-  static Tensor offsets_of(const Graph& graph) {
+  /// Offsets of one graph of all nodes.
+  static std::function<Tensor()> whole(const Graph& graph) {
     if (graph.relation().is_rank_part())
       usage_fail(
           "--devices: conflicts with attention between all nodes, which no rank has; expected --device");
-    return Tensor::from(std::vector<int64_t>{0, graph.num_nodes()}, graph.relation().device());
+    return [&graph] {
+      return Tensor::from(std::vector<int64_t>{0, graph.num_nodes()}, graph.relation().device());
+    };
   }
 
   nn::Child<GpsLayers> body;
@@ -83,10 +87,9 @@ struct GraphGps : GraphModel {
     return output(embeddings(graph, offsets, x));
   }
   Var embeddings(const Graph& graph, const Tensor& offsets, const Features& x) const override {
-    const Var h = body(graph, offsets, x);
-    return pool == Reduce::mean  ? segment_mean(h, offsets)
-           : pool == Reduce::max ? segment_max(h, offsets)
-                                 : segment_sum(h, offsets);
+    return pooled(body(
+                      graph, [&] { return offsets; }, x),
+                  offsets, pool);
   }
   std::string describe() const override { return name; }
 

@@ -1,6 +1,6 @@
 #include <adjoint/autograd/arithmetic.h>
-#include <adjoint/autograd/segment.h>
 #include <adjoint/core/option_check.h>
+#include <adjoint/models/detail/pooling.h>
 #include <adjoint/models/family.h>
 #include <adjoint/models/quantized.h>
 #include <adjoint/models/stack.h>
@@ -72,7 +72,7 @@ struct GraphGin : GraphModel {
     const Var attr = edge_attributes(graph);
     Var x = input(features);
     for (size_t l = 0; l < convs_.size(); ++l) x = layer(l, graph, x, attr);
-    return pooled(x, offsets);
+    return pooled(x, offsets, pool_);
   }
   bool decays(const std::string& parameter) const override { return !parameter.ends_with("log_scale"); }
   EdgeSupport edge_support() const override {
@@ -98,13 +98,8 @@ struct GraphGin : GraphModel {
     else
       return convs_[l](graph, x);
   }
-  Var pooled(const Var& x, const Tensor& offsets) const {
-    return pool_ == Reduce::mean  ? segment_mean(x, offsets)
-           : pool_ == Reduce::max ? segment_max(x, offsets)
-                                  : segment_sum(x, offsets);
-  }
   Var read_out(size_t l, const Var& x, const Tensor& offsets) const {
-    const Var y = readouts_[l](pooled(x, offsets));
+    const Var y = readouts_[l](pooled(x, offsets, pool_));
     return training() ? dropout(y, p_) : y;
   }
 

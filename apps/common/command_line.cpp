@@ -329,7 +329,8 @@ bool read_options(int argc, char** argv, po::options_description program_options
     if (!values) return false;
     const std::string note = add_config(*values, shown, usage.substr(0, usage.find(' ')));
     po::notify(*values);
-    if (!note.empty()) log_info("{}", note);
+    const auto quiet = values->find("quiet");
+    if (!note.empty() && (quiet == values->end() || !quiet->second.as<bool>())) log_info("{}", note);
     return true;
   } catch (const po::error& error) {
     throw UsageError(error.what());

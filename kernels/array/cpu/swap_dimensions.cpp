@@ -1,6 +1,6 @@
 #include <adjoint/kernels/array/swap_dimensions.h>
-#include <adjoint/kernels/array/words.h>
 #include <adjoint/kernels/cpu/loops.h>
+#include <adjoint/kernels/words.h>
 
 namespace adj::kernels::cpu {
 

@@ -1,8 +1,8 @@
 // Reads x once and writes y once: matrices by tiles in shared memory, so that both are coalesced; with inner
 // elements, or a dimension between the two, by one thread per element of y.
 #include <adjoint/kernels/array/swap_dimensions.h>
-#include <adjoint/kernels/array/words.h>
 #include <adjoint/kernels/cuda/launch.cuh>
+#include <adjoint/kernels/words.h>
 
 namespace adj::kernels::cuda {
 

@@ -1,6 +1,7 @@
 #include <adjoint/kernels/cpu/loops.h>
 #include <adjoint/kernels/cpu/periodic.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/kernels/words.h>
 
 #include <vector>
 
@@ -92,22 +93,12 @@ void scale_rows(const ScaleRowsArgs& args) {
 }
 
 void permute(const PermuteArgs& args) {
-  const auto move = [&]<class Word>() {
+  detail::dispatch_word(args.x.dtype(), [&]<class Word>() {
     const auto* in = static_cast<const Word*>(args.x.raw_data());
     const int32_t* order = args.order.data<int32_t>();
     map(args.order.numel(), static_cast<Word*>(args.y.raw_mutable_data()),
         [=](int64_t i) { return in[order[i]]; });
-  };
-  switch (size_of(args.x.dtype())) {
-    case 8:
-      return move.operator()<uint64_t>();
-    case 4:
-      return move.operator()<uint32_t>();
-    case 2:
-      return move.operator()<uint16_t>();
-    default:
-      return move.operator()<uint8_t>();
-  }
+  });
 }
 
 void binary(const BinaryArgs& args) {

@@ -1,5 +1,6 @@
 #include <adjoint/kernels/cuda/map.cuh>
 #include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/kernels/words.h>
 
 namespace adj::kernels::cuda {
 
@@ -181,16 +182,7 @@ void scale_rows(const ScaleRowsArgs& args) {
 }
 
 void permute(const PermuteArgs& args) {
-  switch (size_of(args.x.dtype())) {
-    case 1:
-      return permute_as<uint8_t>(args.x, args.order, args.y);
-    case 2:
-      return permute_as<uint16_t>(args.x, args.order, args.y);
-    case 4:
-      return permute_as<uint32_t>(args.x, args.order, args.y);
-    default:
-      return permute_as<uint64_t>(args.x, args.order, args.y);
-  }
+  detail::dispatch_word(args.x.dtype(), [&]<class Word>() { permute_as<Word>(args.x, args.order, args.y); });
 }
 
 void binary(const BinaryArgs& args) {
