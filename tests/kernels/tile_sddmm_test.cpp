@@ -14,6 +14,7 @@ TEST_CASE("tile_sddmm equals sddmm to the precision of its operands") {
         for (int64_t least : {1, 3})
           for (const auto& [heads, width] : shapes) {
             if (one.csr.cols > 1000 && heads * width > 70 && (device.is_cpu() || width % 128 != 0)) continue;
+            if (kSanitized && heads * width > 100 && width != 300) continue;
             CAPTURES(one.name, name_of(dtype), least, heads, width);
             const Edges edges(one.rows, one.csr.cols, least == 3, device);
             const RowTiles tiles = kernels::make_row_tiles(edges.csr, least);
