@@ -198,7 +198,7 @@ void predict(const PredictOptions& o) {
          : set_node_features(data, o.data, o.options);
   if (loaded && loaded->of_graphs() && !data.graph_offsets)
     data_fail("{}: graphs/offsets: missing, {} was trained on graphs", o.data, loaded->origin());
-  if (!types) require_features(data, o.data, "predict");
+  if (!types && (!loaded || loaded->num_features() > 0)) require_features(data, o.data, "predict");
   if (!data.splits.empty()) {
     const bool trained = loaded && !loaded->of_links();
     const size_t split = o.split != "auto" ? static_cast<size_t>(*split_number(o.split))
@@ -242,6 +242,7 @@ void predict(const PredictOptions& o) {
   scale_features(input, o.data, trained.scaling());
   log_clamped(input, trained.quantization());
   quantize_features(input, trained.quantization());
+  append_positional(input, o.data, trained.options());
   const bool known_split = !metric || data.splits.empty() || !labels_for(trained.description(), data) ||
                            has_training_split(trained.description(), input, whole);
   data = placed_on(device, data, o.batches);

@@ -16,6 +16,9 @@ std::vector<ModelOption> ModelFamily::all_options() const {
   all.insert(all.end(), options.begin(), options.end());
   for (const char* name : {"hidden", "layers", "dropout", "node-features", "walk-steps"})
     all.push_back(model_option(name));
+  // The edges of a training of links or edges would be those that it predicts.
+  if (!typed && !takes("bits") && !takes("embedding"))
+    for (const char* name : {"positional", "positional-size"}) all.push_back(model_option(name));
   return all;
 }
 

@@ -1,10 +1,10 @@
 #include <adjoint/core/option_check.h>
 #include <adjoint/graph/all_pairs.h>
-#include <adjoint/models/detail/pooling.h>
 #include <adjoint/models/family.h>
 #include <adjoint/models/stack.h>
 #include <adjoint/nn/conv/gin_conv.h>
 #include <adjoint/nn/conv/gps_conv.h>
+#include <adjoint/nn/pooling.h>
 
 #include <functional>
 
@@ -15,7 +15,9 @@ namespace {
 /// GPS (Rampášek et al. 2022): features mapped to one width, then layers of a GIN with a network of one
 /// hidden layer beside attention between all nodes of a graph.
 struct GpsLayers : nn::Module {
-  GpsLayers(int64_t in, const ModelOptions& o) : input(this, "input", in, o.hidden) {
+  GpsLayers(int64_t in, const ModelOptions& o)
+      : input(this, "input", in, o.hidden),
+        first_of_random_sign(o.positional == Positional::laplacian ? in - o.positional_size : in) {
     const nn::GPSConvOptions options{.heads = o.heads,
                                      .dropout = static_cast<float>(o.dropout),
                                      .attention_dropout = static_cast<float>(o.attention_dropout)};
@@ -25,9 +27,20 @@ struct GpsLayers : nn::Module {
   /// `offsets` makes those of the graphs, for the pairs, which are made once: a captured step copies nothing.
   Var operator()(const Graph& graph, const std::function<Tensor()>& offsets, const Features& x) const {
     const Relation& pairs = pairs_of(graph, offsets);
-    Var h = input(x.to(parameters().front().dtype()));
+    Var h = embed(x.to(input.weight.value().dtype()));
     for (const auto& layer : layers) h = layer(graph, pairs, h);
     return h;
+  }
+  /// In training each eigenvector has a random sign, as all are eigenvectors (Dwivedi et al. 2023, section
+  /// 4.1): a sign of a column is one of a row of the weight.
+  Var embed(const Features& x) const {
+    const Tensor& weight = input.weight.value();
+    if (!training() || first_of_random_sign == weight.size(0)) return input(x);
+    const Tensor ones = Tensor::full({weight.size(0), 1}, 1.0, weight.dtype(), weight.device());
+    Tensor chosen = Tensor::zeros(ones.shape(), weight.dtype(), weight.device());
+    chosen.rows(first_of_random_sign, weight.size(0)).fill_(1.0);
+    const Var drawn = dropout(Var(ones), 0.5f);  // 0 or 2
+    return linear(x, input.weight * (1.0 + (drawn - 2.0) * Var(chosen)), input.bias);
   }
   const Relation& pairs_of(const Graph& graph, const std::function<Tensor()>& offsets) const {
     struct Pairs {
@@ -41,6 +54,7 @@ struct GpsLayers : nn::Module {
   std::string describe() const override { return "GpsLayers"; }
 
   nn::Child<nn::Linear> input;
+  int64_t first_of_random_sign;  // among the inputs
   nn::ModuleList<nn::GPSConv<nn::GINConv<nn::MLP>>> layers{this, "layers"};
 };
 
@@ -80,22 +94,22 @@ struct Gps : NodeModel {
 struct GraphGps : GraphModel {
   GraphGps(int64_t in, int64_t out, const ModelOptions& o)
       : body(this, "body", in, o),
-        output(this, "output", {o.hidden, o.hidden, out}),
-        pool(o.graphs.pool),
+        pool(this, "pool", o.graphs.pool, o.hidden, nn::GraphPoolingOptions{.ratio = o.graphs.pool_ratio}),
+        output(this, "output", {pool.width(), o.hidden, out}),
         name(name_of_gps(in, out, o) + fmt::format(" {}", adj::name_of(o.graphs.pool))) {}
   Var operator()(const Graph& graph, const Tensor& offsets, const Features& x) const override {
     return output(embeddings(graph, offsets, x));
   }
   Var embeddings(const Graph& graph, const Tensor& offsets, const Features& x) const override {
-    return pooled(body(
-                      graph, [&] { return offsets; }, x),
-                  offsets, pool);
+    const Var nodes = body(
+        graph, [&] { return offsets; }, x);
+    return pool(graph, nodes, offsets);
   }
   std::string describe() const override { return name; }
 
   nn::Child<GpsLayers> body;
+  nn::Child<nn::GraphPooling> pool;
   nn::Child<nn::MLP> output;
-  Reduce pool;
   std::string name;
 };
 
@@ -123,7 +137,7 @@ ModelFamily gps() {
 
 ModelFamily graph_gps() {
   ModelFamily family =
-      family_of("train_graph_gps", "graph-gps", model_options({"attention-dropout", "pool"}));
+      family_of("train_graph_gps", "graph-gps", model_options({"attention-dropout", "pool", "pool-ratio"}));
   family.make_checked = construct<GraphGps>;
   return family;
 }

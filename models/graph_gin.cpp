@@ -1,11 +1,11 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/core/option_check.h>
-#include <adjoint/models/detail/pooling.h>
 #include <adjoint/models/family.h>
 #include <adjoint/models/quantized.h>
 #include <adjoint/models/stack.h>
 #include <adjoint/nn/conv/gin_conv.h>
 #include <adjoint/nn/norm/norm.h>
+#include <adjoint/nn/pooling.h>
 
 #include <algorithm>
 
@@ -35,14 +35,13 @@ struct Network : nn::Module {
 template <class Conv>
 struct GraphGin : GraphModel {
   GraphGin(int64_t in, int64_t out, const ModelOptions& s)
-      : pool_(s.graphs.pool),
-        p_(static_cast<float>(s.dropout)),
+      : p_(static_cast<float>(s.dropout)),
         name_(fmt::format("{} {}-{}x{}-{} {}{}{}{}", kTakesEdges ? "GINE" : "GIN", in, s.layers, s.hidden,
                           out, name_of(s.graphs.pool), s.train_eps ? " learnt eps" : "", describe_bits(s),
                           kTakesEdges ? describe_edges(s.edge_dim) : "")) {
     const Quantization quantization(s);
     const auto last = static_cast<size_t>(s.layers - 1);  // its output has the bits of its input
-    readouts_.add(in, out, quantization.readout(0));
+    add_readout(in, out, s.graphs, quantization.readout(0));
     for (int64_t l = 0; l < s.layers; ++l) {
       const auto layer = static_cast<size_t>(l);
       inputs_.add(quantization.input(layer));
@@ -53,7 +52,7 @@ struct GraphGin : GraphModel {
       else
         convs_.add(nn::GINConvOptions{.train_eps = s.train_eps}, width, s.hidden, quantization.linear(layer));
       norms_.add(s.hidden);
-      readouts_.add(s.hidden, out, quantization.readout(std::min(layer + 1, last)));
+      add_readout(s.hidden, out, s.graphs, quantization.readout(std::min(layer + 1, last)));
     }
     inputs_.add(quantization.input(last));
   }
@@ -61,10 +60,10 @@ struct GraphGin : GraphModel {
   Var operator()(const Graph& graph, const Tensor& offsets, const Features& features) const override {
     const Var attr = edge_attributes(graph);
     Var x = input(features);
-    Var out = read_out(0, x, offsets);
+    Var out = read_out(0, graph, x, offsets);
     for (size_t l = 0; l < convs_.size(); ++l) {
       x = layer(l, graph, x, attr);
-      out = out + read_out(l + 1, x, offsets);
+      out = out + read_out(l + 1, graph, x, offsets);
     }
     return out;
   }
@@ -72,7 +71,7 @@ struct GraphGin : GraphModel {
     const Var attr = edge_attributes(graph);
     Var x = input(features);
     for (size_t l = 0; l < convs_.size(); ++l) x = layer(l, graph, x, attr);
-    return pooled(x, offsets, pool_);
+    return pools_.back()(graph, x, offsets);
   }
   bool decays(const std::string& parameter) const override { return !parameter.ends_with("log_scale"); }
   EdgeSupport edge_support() const override {
@@ -98,17 +97,22 @@ struct GraphGin : GraphModel {
     else
       return convs_[l](graph, x);
   }
-  Var read_out(size_t l, const Var& x, const Tensor& offsets) const {
-    const Var y = readouts_[l](pooled(x, offsets, pool_));
+  void add_readout(int64_t width, int64_t out, const GraphModelOptions& o,
+                   const nn::QuantLinearOptions& quantization) {
+    pools_.add(o.pool, width, nn::GraphPoolingOptions{.ratio = o.pool_ratio});
+    readouts_.add(pools_.back().width(), out, quantization);
+  }
+  Var read_out(size_t l, const Graph& graph, const Var& x, const Tensor& offsets) const {
+    const Var y = readouts_[l](pools_[l](graph, x, offsets));
     return training() ? dropout(y, p_) : y;
   }
 
-  Reduce pool_;
   float p_;
   std::string name_;
   nn::ModuleList<nn::Quantizer> inputs_{this, "inputs"};
   nn::ModuleList<Conv> convs_{this, "convs"};
   nn::ModuleList<nn::BatchNorm> norms_{this, "norms"};
+  nn::ModuleList<nn::GraphPooling> pools_{this, "pools"};
   nn::ModuleList<nn::QuantLinear> readouts_{this, "readouts"};
 };
 
@@ -124,14 +128,22 @@ void check_quantized(const ModelOptions& o) { (void)Quantization(o); }
 }  // namespace
 
 ModelFamily graph_gin() {
-  return {"train_graph_gin", {"graph-gin", "graph-gine"}, model_options({"train-eps", "pool"}), nullptr,
-          make_graph_gin,    {.hidden = 32, .layers = 4}};
+  return {"train_graph_gin",
+          {"graph-gin", "graph-gine"},
+          model_options({"train-eps", "pool", "pool-ratio"}),
+          nullptr,
+          make_graph_gin,
+          {.hidden = 32, .layers = 4}};
 }
 
 ModelFamily graph_qgin() {
+  ModelOption pool = model_option("pool", "pooling of a graph's nodes: sum, mean or max");
+  pool.field = +[](ModelOptions& o) {
+    return Choice(&o.graphs.pool, {nn::GraphPool::sum, nn::GraphPool::mean, nn::GraphPool::max});
+  };
   return {"train_graph_qgin",
           {"graph-qgin"},
-          quantized_options(model_options({"pool"})),
+          quantized_options({pool}),
           check_quantized,
           construct<GraphGinModel>,
           {.hidden = 32, .layers = 4, .quantized = {.bits = "8"}},

@@ -113,9 +113,9 @@ IntegerRows IntegerModel::neighbors_of(const Graph& graph) const {
 IntegerRows IntegerModel::nodes_of(const Tensor& offsets, int64_t nodes, bool by_bits) const {
   const Csr structure{offsets.numel() - 1, nodes, offsets, detail::row_numbers(nodes, offsets.device())};
   IntegerRows rows{.structure = structure, .order = {}, .row_scale = {}, .bits = {}, .steps = {}};
-  const Reduce pool = description_.options.graphs.pool;
-  if (pool == Reduce::mean) rows.row_scale = inverse_lengths(Relation::from_csr(structure));
-  if (pool == Reduce::max) return rows;
+  const nn::GraphPool pool = description_.options.graphs.pool;
+  if (pool == nn::GraphPool::mean) rows.row_scale = inverse_lengths(Relation::from_csr(structure));
+  if (pool == nn::GraphPool::max) return rows;
   if (by_bits) rows.bits = adjacency_bits(structure);  // without repeated entries
   return prepared(std::move(rows), options_.skip_steps);
 }

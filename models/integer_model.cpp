@@ -143,7 +143,7 @@ Tensor IntegerModel::operator()(const IntegerBatch& batch) const {
   Var out;  // of graphs
   const auto read_out = [&](size_t l) {
     const detail::IntegerLinear& map = parts_->readouts[l];
-    const BitTensor pooled = description_.options.graphs.pool == Reduce::max
+    const BitTensor pooled = description_.options.graphs.pool == nn::GraphPool::max
                                  ? pass.maxima(*batch.graphs, x, map)
                                  : pass.sums(*batch.graphs, x, map);
     const Var y = pass.logits(pooled, map);

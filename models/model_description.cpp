@@ -4,9 +4,11 @@
 #include <adjoint/data/dataset_splits.h>
 #include <adjoint/models/model_description.h>
 #include <adjoint/models/node_features.h>
+#include <adjoint/models/positional_encoding.h>
 #include <adjoint/models/training_types.h>
 #include <adjoint/optim/non_finite.h>
 
+#include <algorithm>
 #include <limits>
 
 #include <fmt/ranges.h>
@@ -125,7 +127,9 @@ ModelDescription description_of(const models::Checkpoint& checkpoint) {
       (d.task == Task::none) != (d.program == "train_link"))
     data_fail("{}: facts@task: '{}', which {} does not train", checkpoint.path, checkpoint.text("task"),
               d.program);
-  d.num_features = checkpoint.integer("features", family.typed ? 0 : 1, kMost);
+  const int64_t encoded = models::positional_columns(d.options);
+  d.num_features =
+      checkpoint.integer("features", family.typed ? 0 : std::max<int64_t>(encoded, 1), kMost) - encoded;
   d.num_outputs = checkpoint.integer("outputs", 1, kMost);
   static_cast<models::Preprocessing&>(d) = models::Preprocessing::load(checkpoint);
   if (family.typed != (d.types != nullptr))

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 namespace adj::models {
 
@@ -51,32 +52,69 @@ struct Distribution {
   std::vector<int32_t> visited;
 };
 
+/// Walks along out-edges.
+class Walks {
+ public:
+  explicit Walks(const Graph& graph)
+      : offsets_(graph.out_edges().offsets.to_vector<int64_t>()),
+        heads_(graph.out_edges().indices.to_vector<int32_t>()) {}
+  int64_t nodes() const { return std::ssize(offsets_) - 1; }
+
+  /// Writes the chances of being back at `start` after 1, 2, … steps; returns how many edges were visited.
+  double from(int64_t start, std::span<float> back, Distribution& now, Distribution& next) const {
+    double visited = 0.0;
+    now.clear();
+    now.add(static_cast<int32_t>(start), 1.0);
+    for (float& chance : back) {
+      next.clear();
+      for (const int32_t node : now.visited) {
+        const auto first = static_cast<size_t>(offsets_[static_cast<size_t>(node)]),
+                   last = static_cast<size_t>(offsets_[static_cast<size_t>(node) + 1]);
+        const double each = now.chance[static_cast<size_t>(node)] / static_cast<double>(last - first);
+        for (size_t edge = first; edge < last; ++edge) next.add(heads_[edge], each);
+        visited += static_cast<double>(last - first);
+      }
+      std::swap(now, next);
+      chance = static_cast<float>(now.chance[static_cast<size_t>(start)]);
+    }
+    return visited;
+  }
+
+  /// Throws if walks from all nodes would visit so many edges that nobody waits for them, by those of a few.
+  void require_feasible(int64_t steps) const {
+    constexpr int64_t kStarts = 16;
+    constexpr double kMost = 1e13;  // hours
+    const int64_t starts = std::min(nodes(), kStarts);
+    Distribution now(nodes()), next(nodes());
+    std::vector<float> back(static_cast<size_t>(steps));
+    double visited = 0.0;
+    for (int64_t k = 0; k < starts; ++k) visited += from(k * nodes() / starts, back, now, next);
+    visited *= static_cast<double>(nodes()) / static_cast<double>(std::max<int64_t>(starts, 1));
+    ADJ_CHECK(
+        visited <= kMost,
+        "random walks: {} steps from each of {} nodes visit about {:.0e} edges, expected {:.0e} at most: "
+        "fewer steps, or eigenvectors of the Laplacian",
+        steps, nodes(), visited, kMost);
+  }
+
+ private:
+  std::vector<int64_t> offsets_;
+  std::vector<int32_t> heads_;
+};
+
 Features return_probabilities(const Graph& graph, int64_t steps) {
   constexpr int64_t kStarts = 64;  // per thread and workspace
-  const int64_t nodes = graph.num_nodes();
-  const auto offsets = graph.out_edges().offsets.to_vector<int64_t>();
-  const auto heads = graph.out_edges().indices.to_vector<int32_t>();
-  std::vector<float> x(static_cast<size_t>(nodes * steps));
-  parallel_for(nodes, kStarts, [&](int64_t begin, int64_t end) {
-    Distribution now(nodes), next(nodes);
-    for (int64_t start = begin; start < end; ++start) {
-      now.clear();
-      now.add(static_cast<int32_t>(start), 1.0);
-      for (int64_t step = 0; step < steps; ++step) {
-        next.clear();
-        for (const int32_t node : now.visited) {
-          const auto first = static_cast<size_t>(offsets[static_cast<size_t>(node)]),
-                     last = static_cast<size_t>(offsets[static_cast<size_t>(node) + 1]);
-          const double each = now.chance[static_cast<size_t>(node)] / static_cast<double>(last - first);
-          for (size_t edge = first; edge < last; ++edge) next.add(heads[edge], each);
-        }
-        std::swap(now, next);
-        x[static_cast<size_t>(start * steps + step)] =
-            static_cast<float>(now.chance[static_cast<size_t>(start)]);
-      }
-    }
+  const Walks walks(graph);
+  walks.require_feasible(steps);
+  std::vector<float> x(static_cast<size_t>(walks.nodes() * steps));
+  parallel_for(walks.nodes(), kStarts, [&](int64_t begin, int64_t end) {
+    Distribution now(walks.nodes()), next(walks.nodes());
+    for (int64_t start = begin; start < end; ++start)
+      (void)walks.from(start,
+                       std::span(x).subspan(static_cast<size_t>(start * steps), static_cast<size_t>(steps)),
+                       now, next);
   });
-  return Features(Tensor::from(x, {nodes, steps}));
+  return Features(Tensor::from(x, {walks.nodes(), steps}));
 }
 
 Features identity(int64_t nodes, int64_t learned) {

@@ -14,7 +14,7 @@ namespace adj::models {
 ///  - `one_hot_degree`: sparse [N, columns]; 0 columns: as many as the largest degree needs (Xu et al. 2019);
 ///  - `random_walk`: the probability that a walk along out-edges, each as likely, is back at its start after
 ///    1, 2, …, `columns` steps (Dwivedi et al. 2022, eq. 3; PyG's AddRandomWalkPE without weights). Exact, at
-///    the cost of visiting the edges that `columns` steps from each node reach;
+///    the cost of visiting the edges that `columns` steps from each node reach: throws before it takes hours;
 ///  - `learned`: one column per node, sparse [N, N], so that the first layer's weights embed each node
 ///    (Kipf & Welling 2017, section 3.1: X = I).
 /// `columns` are those of the training, 0 if there was none; `random_walk` needs them. Throws adj::Error for

@@ -44,7 +44,6 @@ template <auto... path>
 Choice any(O& o) {
   return &(o.*....*path);
 }
-Choice pools(O& o) { return {&o.graphs.pool, {Reduce::sum, Reduce::mean, Reduce::max}}; }
 
 const std::vector<ModelOption>& all_options() {
   static const std::vector<ModelOption> all{
@@ -89,7 +88,19 @@ const std::vector<ModelOption>& all_options() {
        "of types without), one-hot (without features: weights of each node in each relation) or auto "
        "(one-hot "
        "up to 2^26 weights)"},
-      {"pool", pools, "METHOD", "pooling of a graph's nodes: sum, mean or max"},
+      {"pool", any<&O::graphs, &G::pool>, "METHOD",
+       "pooling of a graph's nodes: sum, mean, max, attention, set2set, or mean and max of the best by topk "
+       "or "
+       "sag"},
+      {"pool-ratio", at<&O::graphs, &G::pool_ratio>, "R", "share of nodes that --pool topk or sag keeps",
+       "0.5", NumberRange{0.01, 1.0}},
+      {"positional", any<&O::positional>, "WHAT",
+       "positional encoding beside the features: none, laplacian (eigenvectors; a graph transformer "
+       "trains with random signs of them), random-walk (chances of being back after 1, 2, ... steps) or "
+       "degree (log of 1 + in-degree)",
+       "none"},
+      {"positional-size", at<&O::positional_size>, "N", "columns of --positional laplacian or random-walk",
+       "8", IntegerRange{1, 1000}},
       {"node-features", any<&O::node_features>, "WHAT",
        "file; or without its features: constant (1), degree (the in-degree), one-hot-degree, random-walk "
        "(chances of being back after 1, 2, ... steps) or learned (an embedding of each node; only for the "

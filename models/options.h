@@ -2,7 +2,7 @@
 
 #include <adjoint/core/choice.h>
 #include <adjoint/core/option_check.h>
-#include <adjoint/kernels/types/reduce.h>
+#include <adjoint/nn/graph_pool.h>
 #include <adjoint/nn/quantizer.h>
 
 #include <cstdint>
@@ -35,6 +35,10 @@ enum class NodeFeatures : uint8_t { file, constant, degree, one_hot_degree, rand
 constexpr auto names_of(NodeFeatures) {
   return std::array{"file", "constant", "degree", "one-hot-degree", "random-walk", "learned"};
 }
+
+/// Positional encoding of nodes beside their features (models/positional_encoding.h).
+enum class Positional : uint8_t { none, laplacian, random_walk, degree };
+constexpr auto names_of(Positional) { return std::array{"none", "laplacian", "random-walk", "degree"}; }
 
 /// Input of a model of several types of nodes: linear maps of their features, and an embedding of each node
 /// of types without; or, if no type has features, a one-hot vector, so that the first layer has a weight row
@@ -74,7 +78,8 @@ struct TypedModelOptions {
 
 /// Options of models of graphs.
 struct GraphModelOptions {
-  Reduce pool = Reduce::sum;  ///< pooling over a graph's nodes: sum, mean or max
+  nn::GraphPool pool = nn::GraphPool::sum;  ///< pooling over a graph's nodes
+  double pool_ratio = 0.5;                  ///< nodes that topk and sag keep
 };
 
 /// Hyperparameters of a model. Each family reads hidden, layers, dropout, node features and those in its
@@ -86,6 +91,8 @@ struct ModelOptions {
   double dropout = 0.5;
   NodeFeatures node_features = NodeFeatures::file;  ///< others replace the dataset's
   int64_t walk_steps = 16;                          ///< columns of NodeFeatures::random_walk
+  Positional positional = Positional::none;         ///< beside the features
+  int64_t positional_size = 8;                      ///< its columns; degree has one
 
   Norm norm = Norm::none;                        ///< each family offers some
   bool residual = false;                         ///< hidden layers but the first add their input

@@ -4,6 +4,7 @@
 #include <adjoint/data/loader/graph_loader.h>
 #include <adjoint/models/checkpoint.h>
 #include <adjoint/models/edge.h>
+#include <adjoint/models/positional_encoding.h>
 #include <adjoint/models/trained_model.h>
 #include <adjoint/nn/init.h>
 #include <adjoint/optim/non_finite.h>
@@ -18,7 +19,7 @@ namespace {
 template <class Run>
 Tensor rows_of_graphs(const TrainedModel& trained, const Graph& graph, const Tensor& offsets,
                       const Features& x, Run run) {
-  const Features features = trained.prepare(trained.description().features(graph, x));
+  const Features features = trained.inputs(graph, x);
   ADJ_CHECK(offsets && offsets.numel() >= 1, "{}: the offsets of graphs are absent", trained.origin());
   const Device device = trained.device();
   std::vector<int32_t> all(static_cast<size_t>(offsets.numel() - 1));
@@ -62,6 +63,14 @@ Features TrainedModel::prepare(const Features& x) const {
   return description().prepare(x ? x.to(device()) : x).to(model().parameters().front().dtype());
 }
 
+Features TrainedModel::inputs(const Graph& graph, const Features& x) const {
+  const Features own = description().features(graph, x);
+  if (models::positional_columns(options()) == 0) return prepare(own);
+  const Features scaled = num_features() > 0 ? description().prepare(own) : Features();
+  const Tensor encoding = models::positional_encoding(graph, options());
+  return models::with_encoding(scaled, encoding).to(device()).to(model().parameters().front().dtype());
+}
+
 Tensor TrainedModel::outputs(const Graph& graph, const Features& x) const {
   const auto* node_model = model().as<models::NodeModel>();
   const auto* edge_model = model().as<models::EdgeModel>();
@@ -69,7 +78,7 @@ Tensor TrainedModel::outputs(const Graph& graph, const Features& x) const {
             origin(), of_graphs() ? "graphs (pass their offsets)" : "links (predict_links)");
   const NoGrad no_grad;
   const Graph local = prepare(graph);
-  const Features features = prepare(description().features(graph, x));
+  const Features features = inputs(graph, x);
   if (node_model != nullptr) return finish((*node_model)(local, features).value());
   return finish(edge_model->outputs_of_all(edge_model->encoder()(local, features).value(), local));
 }
@@ -88,10 +97,8 @@ Tensor TrainedModel::embeddings(const Graph& graph, const Features& x) const {
   const NoGrad no_grad;
   const Graph local = prepare(graph);
   if (const auto* pair_model = model().as<models::PairModel>())
-    return finite(pair_model->encoder()(local, prepare(description().features(graph, x))).value(), origin());
-  return finite(
-      model().as<models::NodeModel>()->embeddings(local, prepare(description().features(graph, x))).value(),
-      origin());
+    return finite(pair_model->encoder()(local, inputs(graph, x)).value(), origin());
+  return finite(model().as<models::NodeModel>()->embeddings(local, inputs(graph, x)).value(), origin());
 }
 
 Tensor TrainedModel::embeddings(const Graph& graph, const Tensor& offsets, const Features& x) const {
@@ -112,7 +119,7 @@ AttentionWeights TrainedModel::attention(const Graph& graph, const Features& x) 
             origin(), description().things());
   const NoGrad no_grad;
   const AttentionRecord record;
-  (void)(*node_model)(prepare(graph), prepare(description().features(graph, x)));
+  (void)(*node_model)(prepare(graph), inputs(graph, x));
   ADJ_CHECK(!record.layers().empty(), "{}: {} has no attention, expected a GAT, GATv2, Transformer or AGNN",
             origin(), describe());
   AttentionWeights weights;
@@ -161,7 +168,8 @@ std::unique_ptr<models::Model> model_of(const TrainedModel::Parts& parts,
   constexpr int64_t kSlack = 1 << 20;
   try {
     const nn::NoInit no_init(2 * numbers + kSlack);
-    return parts.family.make(parts.num_features, parts.num_outputs, parts.options);
+    return parts.family.make(parts.num_features + models::positional_columns(parts.options),
+                             parts.num_outputs, parts.options);
   } catch (const Error& error) {
     data_fail("{}: tensors/{}*: {} numbers, which do not match {} features, {} outputs and the options ({})",
               checkpoint.path, prefix, numbers, parts.num_features, parts.num_outputs, error.what());

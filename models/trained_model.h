@@ -92,6 +92,8 @@ class TrainedModel {
   /// float32 outputs, as in predict(), from the model's raw ones.
   models::Model& model() const { return *parts_->model; }
   Features prepare(const Features& x) const;
+  /// The model's input features for a graph with these: prepared, with what the training made of its graph.
+  Features inputs(const Graph& graph, const Features& x) const;
   /// The graph on its device, with the edge weights and attributes that the model takes.
   Graph prepare(const Graph& graph) const { return description().prepare(graph.to(device())); }
   Tensor finish(const Tensor& raw) const { return description().finish(raw); }  ///< float32 outputs

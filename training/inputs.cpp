@@ -4,6 +4,7 @@
 #include <adjoint/data/feature_summary.h>
 #include <adjoint/graph/ranks/rank_edges.h>
 #include <adjoint/models/node_features.h>
+#include <adjoint/models/positional_encoding.h>
 #include <adjoint/optim/non_finite.h>
 #include <adjoint/training/inputs.h>
 #include <adjoint/training/loader.h>
@@ -35,6 +36,17 @@ void set_node_features(Dataset& data, const std::string& file, const models::Mod
   replace_features(data, file, o.node_features, [&] {
     return models::node_features(o.node_features, data.graph, walks ? o.walk_steps : 0);
   });
+}
+
+void append_positional(Dataset& data, const std::string& file, const models::ModelOptions& o) {
+  const int64_t columns = models::positional_columns(o);
+  if (columns == 0) return;
+  std::string note;
+  const Tensor encoding =
+      at_place(file, "edges", [&] { return models::positional_encoding(data.graph, o, &note); });
+  data.x = at_place(file, "nodes/x", [&] { return models::with_encoding(data.x, encoding); });
+  log_info("positional encoding: {}, {} column{} beside the features{}", name_of(o.positional), columns,
+           columns == 1 ? "" : "s", note);
 }
 
 void require_features(const Dataset& data, const std::string& file, const std::string& program) {

@@ -36,6 +36,9 @@ void replace_features(Dataset& data, const std::string& file, models::NodeFeatur
                       const std::function<Features()>& features);
 /// The same with --node-features of the whole graph, at the start of a training.
 void set_node_features(Dataset& data, const std::string& file, const models::ModelOptions& options);
+
+/// Puts the columns of --positional behind the features, which are scaled already, and logs that.
+void append_positional(Dataset& data, const std::string& file, const models::ModelOptions& options);
 /// Throws DataError if the dataset, read from `file`, has no features for `program`.
 void require_features(const Dataset& data, const std::string& file, const std::string& program);
 /// Rows of the features that a training sees: of its nodes or its graphs' nodes; absent (all) for pairs of

@@ -100,9 +100,14 @@ void train_process(const Group& group, const Settings& settings,
         available_cores(), shared_cores());
   const bool batches = settings.batches.chosen() != nullptr;
   Settings chosen = on_device(settings, batches ? group.device().str() : "cpu");
-  const bool walks = settings.model.node_features == models::NodeFeatures::random_walk;
+  const models::ModelOptions& model = settings.model;
+  const bool walks = model.node_features == models::NodeFeatures::random_walk ||
+                     model.positional != models::Positional::none;
   if (!batches && walks)
-    log_info("--node-features random-walk: each rank holds the whole graph, as walks leave its nodes");
+    log_info("{}: each rank holds the whole graph, as walks and eigenvectors leave its nodes",
+             model.positional == models::Positional::none
+                 ? "--node-features random-walk"
+                 : fmt::format("--positional {}", name_of(model.positional)));
   if (!batches && !walks) chosen.readers = group;
   const LearningTask task = make(chosen);
   require_same(group, file_of(settings, task.data), task.contents);

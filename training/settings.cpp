@@ -2,6 +2,8 @@
 #include <adjoint/core/launch.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/option_check.h>
+#include <adjoint/data/feature_quantization.h>
+#include <adjoint/models/positional_encoding.h>
 #include <adjoint/training/loader.h>
 #include <adjoint/training/run_folder.h>
 #include <adjoint/training/settings.h>
@@ -47,6 +49,24 @@ void check_types(const Settings& o) {
   refuse(o.model.node_features != models::NodeFeatures::file,
          fmt::format("--node-features {}", name_of(o.model.node_features)),
          "file, where types without features have learnt embeddings");
+}
+
+/// The encoding is computed from the whole graph, once, before the features are placed.
+void check_positional(const Settings& o) {
+  if (models::positional_columns(o.model) == 0 || o.model.positional == models::Positional::degree) {
+    if (o.changed("positional-size", fmt::format("{}", o.model.positional_size)))
+      usage_fail("--positional-size: requires --positional laplacian or random-walk");
+  }
+  if (models::positional_columns(o.model) == 0) return;
+  const std::string option = fmt::format("--positional {}", name_of(o.model.positional));
+  const FeaturePlace place = o.batches.features;
+  if (place == FeaturePlace::file || place == FeaturePlace::split)
+    usage_fail("{}: conflicts with --features {}, expected device or host", option, name_of(place));
+  if (o.data.features_bits != FeatureQuantization::kNone)
+    usage_fail("{}: conflicts with --features-bits {}, expected 32", option, o.data.features_bits);
+  if (o.data.inductive)
+    usage_fail("{}: conflicts with --inductive, as it would show the training the edges of other nodes",
+               option);
 }
 
 /// "weight_decay" for "weight-decay".
@@ -103,6 +123,9 @@ void Settings::check() {
   if (model.node_features != models::NodeFeatures::file && batches.features == FeaturePlace::file)
     usage_fail("--node-features {}: conflicts with --features file, expected device or host",
                name_of(model.node_features));
+  check_positional(*this);
+  if (model.graphs.pool != nn::GraphPool::topk && model.graphs.pool != nn::GraphPool::sag)
+    needs("pool-ratio", model.graphs.pool_ratio, "pool topk or sag");
   if (family.takes("bits") && compute.precision == models::Precision::bfloat16)
     usage_fail("--precision bfloat16: quantisation needs float32 inputs, expected float32 or tf32");
   (void)batches.num_workers(compute.device);

@@ -7,6 +7,7 @@
 #include <adjoint/data/stored_cuts.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/models/node_features.h>
+#include <adjoint/models/positional_encoding.h>
 #include <adjoint/training/feature_place.h>
 #include <adjoint/training/inputs.h>
 #include <adjoint/training/loader.h>
@@ -123,6 +124,7 @@ namespace {
 /// Whether each rank can read its own rows of the features; logs why not.
 bool leaves_features(const Options& options) {
   if (options.model.node_features != models::NodeFeatures::file) return false;
+  if (options.model.positional != models::Positional::none) return false;
   const char* const why = options.data.features_bits != FeatureQuantization::kNone
                               ? "--features-bits is fitted to all"
                           : !options.output.report.empty() ? "--report shuffles their columns"
@@ -171,7 +173,9 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
     contents = adj::fingerprint(loaded);
   }
   set_node_features(data, file, options.model);
-  if (!preprocessing.types) require_features(data, file, options.program());
+  const bool encoded = models::positional_columns(options.model) > 0;
+  const bool alone = encoded && data.num_features() == 0;  // the encoding is all that nodes have
+  if (!preprocessing.types && !alone) require_features(data, file, options.program());
   if (options.output.class_scores && examples.labels == Labels::numbers)
     usage_fail("--class-scores: {} has no classes to score", examples.task);
   splits = chosen_splits(options, examples, file);
@@ -191,7 +195,7 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
     log_info("class weights{}: {}", examples.labels == Labels::several ? ", of labels that are 1" : "",
              class_weights.describe(examples, preprocessing.class_names));
   preprocessing.edges = choose_edge_inputs(options, data, file);
-  if (!preprocessing.types)
+  if (!preprocessing.types && !alone)
     preprocessing.scaling =
         choose_scaling(data, file, options.data.features_scaling, training_rows(data, examples));
   if (splits.size() > 1 && preprocessing.scaling.standardizes())
@@ -199,6 +203,7 @@ LearningTask::LearningTask(const Settings& options, Dataset dataset, Examples le
         "features: means and deviations are of the training {} of the first of {} splits, for all of them",
         examples.things, splits.size());
   scale_features(data, file, preprocessing.scaling);
+  append_positional(data, file, options.model);
   if (options.data.features_bits != FeatureQuantization::kNone)
     preprocessing.quantization = choose_quantization(data, file, options.data.features_bits);
   quantize_features(data, preprocessing.quantization);

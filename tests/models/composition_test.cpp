@@ -251,7 +251,7 @@ TEST_CASE("a model of graphs reads out its pooled input and each layer's output,
     const Graph graph = draw.graph(kNodes, 120);
     const Tensor x = draw.normal({kNodes, kIn}),
                  offsets = Tensor::from(std::vector<int64_t>{0, 7, 7, 20, 30}, device);
-    for (const Reduce pool : {Reduce::sum, Reduce::mean, Reduce::max})
+    for (const nn::GraphPool pool : {nn::GraphPool::sum, nn::GraphPool::mean, nn::GraphPool::max})
       for (const std::string bits : {"32", "4", "3,32,5"})
         for (const bool train_eps : {false, true}) {
           const bool quantised = bits != "32";
@@ -289,8 +289,8 @@ TEST_CASE("a model of graphs reads out its pooled input and each layer's output,
             };
             Var h = (*input(0))(Var(x)), logits;
             for (size_t l = 0;; ++l) {
-              const Var pooled = pool == Reduce::sum    ? segment_sum(h, offsets)
-                                 : pool == Reduce::mean ? segment_mean(h, offsets)
+              const Var pooled = pool == nn::GraphPool::sum    ? segment_sum(h, offsets)
+                                 : pool == nn::GraphPool::mean ? segment_mean(h, offsets)
                                                         : segment_max(h, offsets);
               const int width = of_layer[std::min<size_t>(l, 2)] == 32 ? 32 : 8;
               const Var read = layers.drop(

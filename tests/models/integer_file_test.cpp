@@ -34,7 +34,7 @@ TEST_CASE_FIXTURE(InFolder, "an integer model loaded from its file has the same 
           CHECK(std::filesystem::file_size(again) == std::filesystem::file_size(path));
         }
     const ManyGraphs many = many_graphs(device);
-    for (const Reduce pool : {Reduce::sum, Reduce::mean, Reduce::max}) {
+    for (const nn::GraphPool pool : {nn::GraphPool::sum, nn::GraphPool::mean, nn::GraphPool::max}) {
       const Tensor of_all = random_tensor({many.graph.num_nodes(), kIn}).to(device);
       models::ModelOptions o = options_of("graph-qgin", "none", "3");
       o.graphs.pool = pool;

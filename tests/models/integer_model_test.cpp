@@ -93,7 +93,7 @@ TEST_CASE("an integer model equals its evaluation with fake quantisation") {
 
 TEST_CASE("an integer model of graphs equals its evaluation, for each pooling") {
   size_t all_differ = 0, all = 0;
-  for (const Reduce pool : {Reduce::sum, Reduce::mean, Reduce::max})
+  for (const nn::GraphPool pool : {nn::GraphPool::sum, nn::GraphPool::mean, nn::GraphPool::max})
     for (const char* bits : {"8", "4", "2", "8,3,5"})
       for (Device device : devices()) {
         CAPTURES(name_of(pool), bits);

@@ -82,7 +82,7 @@ TEST_CASE("each option of models is read into its own field") {
   CHECK(o.quantized.degree_quant_least == 0.18);
   CHECK(o.links.embedding == 21);
   CHECK(o.links.decoder == models::Decoder::mlp);
-  CHECK(o.graphs.pool == Reduce::max);
+  CHECK(o.graphs.pool == nn::GraphPool::max);
   CHECK(o.node_features == models::NodeFeatures::random_walk);
   CHECK(o.walk_steps == 22);
   CHECK_FALSE(read({"residual"}, {{"residual", "0"}}).residual);

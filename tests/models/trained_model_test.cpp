@@ -170,7 +170,7 @@ TEST_CASE_FIXTURE(InFolder, "a model of graphs predicts in batches as for each g
   for (const models::NodeFeatures features : {file, constant, one_hot_degree}) {
     CAPTURE(name_of(features));
     const models::ModelOptions options{
-        .hidden = 5, .layers = 2, .node_features = features, .graphs = {.pool = Reduce::mean}};
+        .hidden = 5, .layers = 2, .node_features = features, .graphs = {.pool = nn::GraphPool::mean}};
     const int64_t in = features == constant ? 1 : features == one_hot_degree ? 6 : kIn;
     Tensor x = draw.normal({kNodes, in});
     if (features != file) {

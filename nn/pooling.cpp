@@ -1,0 +1,129 @@
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/choose.h>
+#include <adjoint/autograd/reduce.h>
+#include <adjoint/autograd/segment.h>
+#include <adjoint/autograd/shape.h>
+#include <adjoint/autograd/sort.h>
+#include <adjoint/autograd/unary.h>
+#include <adjoint/core/choice.h>
+#include <adjoint/core/error.h>
+#include <adjoint/kernels/index/gather.h>
+#include <adjoint/nn/init.h>
+#include <adjoint/nn/pooling.h>
+
+namespace adj::nn {
+
+namespace {
+
+/// Softmax over the rows of each graph: e [N,1] -> [N,1].
+Var segment_softmax(const Var& e, const Tensor& offsets) {
+  const int64_t rows = e.size(0);
+  const Var most(segment_max(e, offsets).value());  // a shift, without a gradient
+  const Var weight = exp(e - segment_expand(most, offsets, rows));
+  return weight / segment_expand(segment_sum(weight, offsets), offsets, rows);
+}
+
+/// [N,1] of score's dtype: 1 for the rows of the highest scores of each graph, ceil(ratio n) of n; else 0.
+/// By two stable sorts, first of all rows by score, then by graph.
+Tensor best_rows(const Tensor& score, const Tensor& offsets, double ratio) {
+  const int64_t rows = score.size(0), graphs = offsets.numel() - 1;
+  ADJ_CHECK(rows < int64_t{1} << 24, "pooling of the best nodes: {} nodes in a batch, expected below 2^24",
+            rows);
+  if (rows == 0) return Tensor::zeros({0, 1}, score.dtype(), score.device());
+  const Device device = score.device();
+  // Numbers of rows and graphs are exact in float32 up to 2^24.
+  const auto column = [&](const Tensor& t) { return t.reshape({t.numel(), 1}); };
+  const Tensor starts = column(offsets.rows(0, graphs).to(DType::f32));
+  const Tensor sizes = (Var(column(offsets.rows(1, graphs + 1).to(DType::f32))) - Var(starts)).value();
+  const Tensor by_score = sort(Var(score.reshape({rows})), 0, true).indices;
+  const auto in_order = [&](const Tensor& of_graphs) {
+    Tensor y = Tensor::empty({rows, 1}, DType::f32, device);
+    kernels::gather_rows(
+        {.x = segment_expand(Var(of_graphs), offsets, rows).value(), .index = by_score, .y = y});
+    return y;
+  };
+  const Tensor order = sort(Var(in_order(starts).reshape({rows})), 0).indices;
+  // Row k of the sorted ones is by_score[order[k]]; a graph's own come where its rows are.
+  const Tensor number = detail::row_numbers(rows, device).to(DType::f32).reshape({rows, 1});
+  const Tensor place =
+      (Var(number) - segment_expand(Var(starts), offsets, rows)).value();  // within the graph, from 0
+  const Tensor kept = less(place, segment_expand(Var((Var(sizes) * ratio).value()), offsets, rows).value());
+  const Tensor back = sort(Var(order.to(DType::f32)), 0).indices,
+               again = sort(Var(by_score.to(DType::f32)), 0).indices;
+  Tensor first = Tensor::empty({rows, 1}, DType::f32, device), result = Tensor::empty_like(first);
+  kernels::gather_rows({.x = kept.to(DType::f32), .index = back, .y = first});
+  kernels::gather_rows({.x = first, .index = again, .y = result});
+  return result.to(score.dtype());
+}
+
+}  // namespace
+
+int64_t GraphPooling::width_of(GraphPool kind, int64_t features) {
+  return kind == GraphPool::set2set || kind == GraphPool::topk || kind == GraphPool::sag ? 2 * features
+                                                                                         : features;
+}
+
+GraphPooling::GraphPooling(GraphPool kind, int64_t features, const GraphPoolingOptions& options)
+    : kind_(kind), features_(features), options_(options) {
+  ADJ_CHECK(options.ratio > 0.0 && options.ratio <= 1.0,
+            "pooling: a ratio of {}, expected above 0 and at most 1", options.ratio);
+  ADJ_CHECK(options.steps > 0, "pooling: {} steps, expected 1 or more", options.steps);
+  if (kind == GraphPool::attention) gate.emplace(this, "gate", features, 1);
+  if (kind == GraphPool::set2set) lstm.emplace(this, "lstm", 2 * features, features, false);
+  if (kind == GraphPool::topk)
+    add_parameter("projection", projection, fan_in_bias(features, features).reshape({features, 1}),
+                  {.transposed = true});
+  if (kind == GraphPool::sag) conv.emplace(this, "conv", features, 1);
+}
+
+Var GraphPooling::operator()(const Graph& graph, const Var& x, const Tensor& offsets) const {
+  switch (kind_) {
+    case GraphPool::sum:
+      return segment_sum(x, offsets);
+    case GraphPool::mean:
+      return segment_mean(x, offsets);
+    case GraphPool::max:
+      return segment_max(x, offsets);
+    case GraphPool::attention:
+      return segment_sum(segment_softmax((*gate)(x), offsets) * x, offsets);
+    case GraphPool::set2set:
+      return read_set(x, offsets);
+    case GraphPool::topk: {
+      const Var length = sqrt(adj::sum(projection * projection));
+      return keep_best(x, tanh(linear(x, projection) / length), offsets);
+    }
+    case GraphPool::sag:
+      return keep_best(x, tanh((*conv)(graph, x)), offsets);
+  }
+  fail("pooling: an unknown kind");
+}
+
+Var GraphPooling::read_set(const Var& x, const Tensor& offsets) const {
+  const int64_t graphs = offsets.numel() - 1;
+  Var read(Tensor::zeros({graphs, width()}, x.value().dtype(), x.value().device()));
+  LSTM::State state;
+  for (int64_t step = 0; step < options_.steps; ++step) {
+    state = lstm->step(read, state);
+    const Var query = segment_expand(state.hidden, offsets, x.size(0));
+    const Var weight = segment_softmax(adj::sum(x * query, 1, true), offsets);
+    read = cat({state.hidden, segment_sum(weight * x, offsets)}, 1);
+  }
+  return read;
+}
+
+Var GraphPooling::keep_best(const Var& x, const Var& score, const Tensor& offsets) const {
+  const Tensor kept = best_rows(score.value(), offsets, options_.ratio);
+  const Var rows = score * x * Var(kept);
+  const Var count = segment_sum(Var(kept), offsets);
+  // Others are below all numbers; 0 of them in an empty graph.
+  constexpr double kLowest = 1e38;
+  const Var best = segment_max(rows + (Var(kept) - 1.0) * kLowest, offsets);
+  const Tensor none = equal(count.value(), 0.0).to(x.value().dtype());
+  return cat({segment_sum(rows, offsets) / (count + Var(none)), best}, 1);
+}
+
+std::string GraphPooling::describe() const {
+  return fmt::format("GraphPooling({}, {} -> {})", adj::name_of(kind_), features_, width());
+}
+
+}  // namespace adj::nn
