@@ -3,6 +3,7 @@
 #include "common/command_line.h"
 #include "common/trained_model.h"
 #include "predict/options.h"
+#include "predict/recommend.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/core/run_files.h>
 #include <adjoint/core/text.h>
@@ -13,6 +14,7 @@
 #include <adjoint/training/feature_place.h>
 #include <adjoint/training/graphs.h>
 #include <adjoint/training/inputs.h>
+#include <adjoint/training/recommender.h>
 #include <adjoint/training/typed_inputs.h>
 
 #include <algorithm>
@@ -132,6 +134,9 @@ void check_class_scores(const TrainedModel& trained, const PredictOptions& o, co
 
 /// Refuses what this kind of model cannot give.
 void check_requests(const TrainedModel& trained, const PredictOptions& o) {
+  if (o.top > 0)
+    usage_fail("--top: {} is a model of {}, expected one of recommendations (train_recommend)",
+               trained.origin(), trained.of_links() ? "links" : trained.description().things());
   if (!o.attention.empty() && o.batches.evaluation == EvaluationMethod::layers)
     usage_fail("--attention: requires --evaluation graph");
   if (trained.of_edges() && !o.nodes.empty())
@@ -184,6 +189,7 @@ void predict(const PredictOptions& o) {
   const auto start = std::chrono::steady_clock::now();
   if (o.quiet) set_log_level(LogLevel::warning);
   if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
+  if (!o.checkpoint.empty() && is_recommender(o.checkpoint)) return recommend(o);
   const Device device = Device::parse(o.device);
   // Checkpoint errors are reported before a large dataset is read; a PyG state needs the dataset's widths.
   std::optional<TrainedModel> loaded;

@@ -221,7 +221,7 @@ Predictions predictions_of(Task task, const Tensor& output, std::vector<std::str
 }
 
 void expect_predictions_path(const std::string& option, const std::string& path) {
-  const bool records = option == "embeddings";
+  const bool records = option.ends_with("embeddings");
   if (!is_hdf5(path) && !detail::is_table(path) && !(records && is_npy(path)))
     usage_fail("--{}: expected FILE.csv, FILE.jsonl{} FILE.h5{}, got '{}'", option, records ? "," : " or",
                records ? " or FILE.npy" : "", path);

@@ -77,7 +77,7 @@ void write_attention(const std::string& path, const std::string& program, const 
 void write_predictions(const std::string& path, const std::string& program, const Dataset& data,
                        const LinkPredictions& links, bool escape_formulas = false);
 /// Throws UsageError, naming the option, unless `path` ends in .csv, .jsonl or .h5, or in .npy if the option
-/// is "embeddings".
+/// is "embeddings" or "item-embeddings".
 void expect_predictions_path(const std::string& option, const std::string& path);
 
 }  // namespace adj

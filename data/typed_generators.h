@@ -11,4 +11,20 @@ namespace adj {
 /// a power law. Throws adj::Error for another scale, and one that leaves fewer than 10 papers.
 TypedDataset make_mag_dataset(double scale, uint64_t seed);
 
+/// Options of make_taste_dataset(). `seed` is that of all draws.
+struct TasteOptions {
+  int64_t users = 600;
+  int64_t items = 400;
+  int64_t tastes = 8;         ///< of users and items, of as many each
+  int64_t interactions = 24;  ///< mean number of a user's, which are half to one and a half times as many
+  double signal = 0.8;        ///< share of draws among the items of the user's taste
+  uint64_t seed = 1;
+};
+
+/// Users and items with planted tastes, named user0 and item0: "user:took:item" edges without features,
+/// weights, times or splits. An item is drawn by its popularity, a power law of its random rank, among those
+/// of the user's taste or of all; a user has no item twice. Throws adj::Error for options out of range, and
+/// for users who would have more than half of the items.
+TypedDataset make_taste_dataset(const TasteOptions& options);
+
 }  // namespace adj

@@ -135,6 +135,10 @@ Checkpoint load_checkpoint(const std::string& path, const std::string& program) 
   return checkpoint;
 }
 
+std::string program_of(const std::string& path) {
+  return read_head(H5Reader::open(path), path, kFormat, kVersion).program;
+}
+
 void save_model(const nn::Module& model, const std::string& path) {
   Checkpoint checkpoint;
   checkpoint.program = kModel;

@@ -61,5 +61,7 @@ void save_checkpoint(const Checkpoint& checkpoint, const std::string& path);
 /// Loads onto the CPU. Throws DataError naming the file and the fault; `program`, unless empty, must be the
 /// one that wrote it.
 Checkpoint load_checkpoint(const std::string& path, const std::string& program = {});
+/// The program that wrote a checkpoint, without reading its tensors. Throws likewise.
+std::string program_of(const std::string& path);
 
 }  // namespace adj::models

@@ -109,14 +109,14 @@ void write_run(const std::string& folder, const RunSummary& run) {
 }
 
 bool names_run_file(const std::string& option) {
-  static const std::set<std::string> kNames{"run-dir",     "metrics",
-                                            "checkpoint",  "checkpoint-every",
-                                            "report",      "html" /* now report */,
-                                            "tensorboard", "trace",
-                                            "predict",     "plot",
-                                            "resume",      "config",
-                                            "embeddings",  "relation-embeddings",
-                                            "out"};
+  static const std::set<std::string> kNames{"run-dir",         "metrics",
+                                            "checkpoint",      "checkpoint-every",
+                                            "report",          "html" /* now report */,
+                                            "tensorboard",     "trace",
+                                            "predict",         "plot",
+                                            "resume",          "config",
+                                            "embeddings",      "relation-embeddings",
+                                            "item-embeddings", "out"};
   return kNames.contains(option);
 }
 

@@ -1,4 +1,5 @@
 #include <adjoint/kernels/triple/batches.h>
+#include <adjoint/training/detail/embeddings.h>
 #include <adjoint/training/triple_ranks.h>
 
 #include <algorithm>
@@ -14,9 +15,6 @@ std::vector<int32_t> column_of(const Tensor& triples, size_t column) {
   for (size_t k = column; k < numbers.size(); k += 3) found.push_back(numbers[k]);
   return found;
 }
-
-/// Scores that are held at once: 512 MB on a GPU, 16 MB for a CPU's cache.
-int64_t most_scores(Device device) { return int64_t{1} << (device.is_cuda() ? 27 : 22); }
 
 }  // namespace
 

@@ -1,34 +1,10 @@
 #include <adjoint/core/allocator.h>
-#include <adjoint/core/isa.h>
 #include <adjoint/core/text.h>
-#include <adjoint/data/detail/names.h>
 #include <adjoint/data/predictions.h>
+#include <adjoint/training/detail/embeddings.h>
 #include <adjoint/training/triples.h>
 
-#include <algorithm>
-
 namespace adj::training {
-
-namespace {
-
-/// A dataset without edges, of which names are written.
-Dataset named_rows(const std::string& name, const std::vector<std::string>& names) {
-  Dataset rows;
-  rows.name = name;
-  const Tensor none = Tensor::empty({0}, DType::i32);
-  rows.graph = Graph::from_coo(std::ssize(names), none, none);
-  const detail::PackedNames packed = detail::packed(names);
-  rows.node_names = packed.bytes;
-  rows.node_name_offsets = packed.offsets;
-  return rows;
-}
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0.0 : values[values.size() / 2];
-}
-
-}  // namespace
 
 void TripleRun::write_results() const {
   if (!o_.json || !o_.quiet) {
@@ -58,15 +34,8 @@ std::string TripleRun::json() const {
 }
 
 RunSummary TripleRun::summary() const {
-  RunSummary run{.program = "train_kge",
-                 .version = std::string(version()),
-                 .isa = std::string(cpu_isa()),
-                 .device = device_.str(),
-                 .data = triple_fingerprint(data_)};
   TripleOptions options = o_;
-  for (const Options::Group& group : options.groups())
-    for (const Option& option : group.options) run.options[option.name] = option.text();
-  return run;
+  return summary_of("train_kge", device_, triple_fingerprint(data_), options.groups());
 }
 
 void TripleRun::write_vectors() const {

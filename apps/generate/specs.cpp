@@ -202,12 +202,29 @@ Spec mag() {
           [scale](uint64_t seed) { return make_mag_dataset(*scale, seed); }};
 }
 
+Spec tastes() {
+  const auto o = std::make_shared<TasteOptions>();
+  return {"tastes",
+          "users and items with planted tastes, for recommendations",
+          {{"users", &o->users, "N", "users"},
+           {"items", &o->items, "N", "items"},
+           {"tastes", &o->tastes, "N", "tastes, of as many users and items each"},
+           {"interactions", &o->interactions, "N", "mean number of a user's items"},
+           {"signal", &o->signal, "N", "share of items drawn from the user's taste, not from all"}},
+          {},
+          [o](uint64_t seed) {
+            o->seed = seed;
+            return make_taste_dataset(*o);
+          }};
+}
+
 }  // namespace
 
 std::vector<Spec> specs() {
   std::vector<Spec> all{
       citation(),
       planted(),
+      tastes(),
       mag(),
       graph_spec<RMatOptions>("rmat", "a recursive matrix (R-MAT; Chakrabarti et al. 2004)"),
       graph_spec<PowerLawOptions>("power-law", "power-law in-degrees, or both degrees"),

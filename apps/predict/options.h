@@ -15,6 +15,7 @@ struct PredictOptions {
   std::string nodes, embeddings, attention, pairs;  ///< empty: not asked for
   TextOptions text;                                 ///< of nodes and pairs
   int64_t missing_links = 0;                        ///< 0: not asked for
+  int64_t top = 0;                                  ///< 0: not asked for
   int64_t threads = 0;
   bool json = false, quiet = false, class_scores = false, escape_formulas = false;
   training::BatchOptions batches;  ///< evaluation graph or layers

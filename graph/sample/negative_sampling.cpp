@@ -46,7 +46,16 @@ class FreePairs {
 
   void find(int64_t rank, int32_t* src, int32_t* dst) const {
     const auto row = std::upper_bound(before_.begin(), before_.end(), rank) - before_.begin() - 1;
-    const int64_t in_row = rank - before_[static_cast<size_t>(row)];
+    *src = column(row, rank - before_[static_cast<size_t>(row)]);
+    *dst = static_cast<int32_t>(row);
+  }
+
+  int64_t count_in(int64_t row) const {
+    return before_[static_cast<size_t>(row) + 1] - before_[static_cast<size_t>(row)];
+  }
+
+  /// The free column of a row with the rank `in_row` there.
+  int32_t column(int64_t row, int64_t in_row) const {
     // Before taken column t[k] there are t[k] - k free ones.
     const int32_t* taken = taken_.data() + offsets_[static_cast<size_t>(row)];
     int64_t low = 0, high = offsets_[static_cast<size_t>(row) + 1] - offsets_[static_cast<size_t>(row)];
@@ -58,8 +67,7 @@ class FreePairs {
         high = middle;
       }
     }
-    *src = static_cast<int32_t>(in_row + low);
-    *dst = static_cast<int32_t>(row);
+    return static_cast<int32_t>(in_row + low);
   }
 
  private:
@@ -120,17 +128,22 @@ std::vector<int64_t> distinct_numbers(int64_t count, int64_t limit, Generator& g
   return numbers;
 }
 
+/// Made once for a relation; `reverse` as in FreePairs.
+std::shared_ptr<const FreePairs> free_pairs(const Relation& relation, bool diagonal, const Csr* reverse) {
+  ADJ_CHECK(relation.rows_ascend(),
+            "negative_sampling: the sources of a target do not ascend, as in a sampled block, expected "
+            "ascending ones");
+  const int64_t kind = (diagonal ? 1 : 0) + (reverse != nullptr ? 2 : 0);
+  return relation.cache().get<FreePairs>(kind,
+                                         [&] { return new FreePairs(relation.csr(), diagonal, reverse); });
+}
+
 /// `reverse`: the relation's out-edges, for pairs without an edge in either direction.
 EdgeIndex sample(const Relation& relation, int64_t count, Generator& generator, bool diagonal, bool repeated,
                  const Csr* reverse = nullptr) {
   constexpr int64_t kLimit = std::numeric_limits<int32_t>::max();
   ADJ_CHECK(count >= 0 && count < kLimit, "negative_sampling: {} pairs, expected 0 to {}", count, kLimit - 1);
-  ADJ_CHECK(relation.rows_ascend(),
-            "negative_sampling: the sources of a target do not ascend, as in a sampled block, expected "
-            "ascending ones");
-  const int64_t kind = (diagonal ? 1 : 0) + (reverse != nullptr ? 2 : 0);
-  const auto pairs =
-      relation.cache().get<FreePairs>(kind, [&] { return new FreePairs(relation.csr(), diagonal, reverse); });
+  const auto pairs = free_pairs(relation, diagonal, reverse);
   ADJ_CHECK(count == 0 || (repeated ? pairs->count() > 0 : pairs->count() >= count),
             "negative_sampling: {}{} pairs, but only {} have no edge", count, repeated ? "" : " distinct",
             pairs->count());
@@ -156,6 +169,27 @@ EdgeIndex negative_sampling(const Graph& graph, int64_t count, Generator& genera
 
 EdgeIndex negative_sampling(const Relation& relation, int64_t count, Generator& generator, bool repeated) {
   return sample(relation, count, generator, true, repeated);
+}
+
+Tensor negative_sources(const Relation& relation, const Tensor& dst, Generator& generator) {
+  const auto pairs = free_pairs(relation, true, nullptr);
+  const std::vector<int32_t> targets = dst.to_vector<int32_t>();
+  Tensor src = Tensor::empty({std::ssize(targets)}, DType::i32);
+  int32_t* source = src.mutable_data<int32_t>();
+  const RandomKey key = generator.next();
+  const int64_t rows = relation.num_dst();
+  parallel_for(std::ssize(targets), kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) {
+      const int64_t row = targets[static_cast<size_t>(k)];
+      ADJ_CHECK(row >= 0 && row < rows, "negative_sources: target {} of {}", row, rows);
+      const auto free = static_cast<uint64_t>(pairs->count_in(row));
+      ADJ_CHECK(free > 0, "negative_sources: target {} has an edge from every source", row);
+      const PhiloxBlock block = philox(key.seed, stream_of(key), static_cast<uint64_t>(k));
+      const uint64_t high = block.word[0] * free, low = block.word[1] * free;
+      source[k] = pairs->column(row, static_cast<int64_t>((high + (low >> 32)) >> 32));
+    }
+  });
+  return src.to(relation.device());
 }
 
 }  // namespace adj

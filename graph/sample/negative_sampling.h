@@ -25,4 +25,9 @@ EdgeIndex negative_sampling(const Graph& graph, int64_t count, Generator& genera
 EdgeIndex negative_sampling(const Relation& relation, int64_t count, Generator& generator,
                             bool repeated = false);
 
+/// For each of the targets `dst`, int32 [K], which may repeat, a source without an edge to it: int32 [K],
+/// each of them as likely to within 2^-32. Element k comes from position k of the stream. Found as above, in
+/// O(log degree). Throws for a target out of range, and one with an edge from every source.
+Tensor negative_sources(const Relation& relation, const Tensor& dst, Generator& generator);
+
 }  // namespace adj

@@ -50,6 +50,8 @@ def write_tables():
         write(name, lines([(i, i % 3, gap if i == 5 else i % 7) for i in range(100)], ("id", "age", "height")))
     write("payments.csv", lines([(a, b, a % 9, "ny"[a % 4 == 0]) for a, b in EDGES], ("source", "target", "amount", "fraud")))
     write("accounts.csv", lines([(i, i % 4, i % 7) for i in range(100)], ("id", "kind", "age")))
+    write("purchases.csv", lines([(("ann", "bob", f"u{i}")[min(i, 2)], f"i{i * k % 11}", 100 * i + k) for i in range(12) for k in range(1, 9)],
+                                 ("user", "item", "when")))
     write("joined.csv", lines([(i, 2015 + i % 6) for i in range(100)], ("id", "joined")))
     write("parts.csv", lines([(i, ("train", "val", "test")[i % 3]) for i in range(100)], ("id", "part")))
     for name in ("kinds.csv", "classes.csv"):

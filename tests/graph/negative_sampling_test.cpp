@@ -2,6 +2,7 @@
 #include <adjoint/graph/sample/negative_sampling.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 using namespace adj;
@@ -109,4 +110,36 @@ TEST_CASE("pairs of two node sets, repeated pairs, and a graph without free pair
   CHECK(negative_sampling(complete, 0, generator).src.numel() == 0);
   CHECK(cells_of(negative_sampling(complete, 2, generator, {.self_loops = true})).size() == 2);
   CHECK_THROWS_AS(negative_sampling(complete, -1, generator), Error);
+}
+
+TEST_CASE("negative sources of a target are those without an edge to it, each as likely") {
+  const std::vector<int32_t> src{0, 3, 4, 1, 0, 1, 2, 3, 4, 5}, dst{0, 0, 0, 1, 3, 3, 3, 3, 3, 3};
+  const Relation cpu = Relation::from_coo(6, 4, Tensor::from(src), Tensor::from(dst));
+  std::vector<int32_t> targets;
+  for (int32_t k = 0; k < 90'000; ++k) targets.push_back(k % 3);
+  std::vector<int32_t> first;
+  for (Device device : devices())
+    for (int threads : {1, 3}) {
+      const Threads count(threads);
+      Generator generator(5);
+      const Tensor drawn = negative_sources(cpu.to(device), Tensor::from(targets), generator);
+      CHECK(drawn.device() == device);
+      if (first.empty()) first = drawn.to_vector<int32_t>();
+      CHECK(drawn.to_vector<int32_t>() == first);
+    }
+  std::map<Cell, int> counts;
+  for (size_t k = 0; k < targets.size(); ++k) ++counts[{first[k], targets[k]}];
+  for (const auto& [target, sources] :
+       {std::pair(0, std::vector<int32_t>{1, 2, 5}), {1, {0, 2, 3, 4, 5}}, {2, {0, 1, 2, 3, 4, 5}}}) {
+    const double expected = 30'000.0 / static_cast<double>(sources.size());
+    for (int32_t source = 0; source < 6; ++source) {
+      const bool possible = std::ranges::count(sources, source) > 0;
+      CHECK(std::abs(counts[{source, target}] - (possible ? expected : 0.0)) < 5.0 * std::sqrt(expected));
+      if (!possible) CHECK(counts[{source, target}] == 0);
+    }
+  }
+  Generator generator(5);
+  CHECK_ERROR_HAS(negative_sources(cpu, Tensor::from(std::vector<int32_t>{3}), generator),
+                  "target 3 has an edge from every source");
+  CHECK_ERROR_HAS(negative_sources(cpu, Tensor::from(std::vector<int32_t>{4}), generator), "target 4 of 4");
 }

@@ -1,0 +1,202 @@
+#include <adjoint/core/random.h>
+#include <adjoint/core/text.h>
+#include <adjoint/data/detail/names.h>
+#include <adjoint/data/interactions.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <tuple>
+
+#include <fmt/ranges.h>
+
+namespace adj {
+
+namespace {
+
+using Pair = std::array<int32_t, 2>;
+
+Tensor tensor_of_pairs(const std::vector<Pair>& pairs) {
+  std::vector<int32_t> numbers;
+  numbers.reserve(2 * pairs.size());
+  for (const Pair& pair : pairs) numbers.insert(numbers.end(), pair.begin(), pair.end());
+  return Tensor::from(numbers, Shape{std::ssize(pairs), 2});
+}
+std::vector<Pair> pairs_of(const Tensor& tensor) {
+  const std::vector<int32_t> numbers = tensor ? tensor.to_vector<int32_t>() : std::vector<int32_t>();
+  std::vector<Pair> pairs(numbers.size() / 2);
+  for (size_t k = 0; k < pairs.size(); ++k) pairs[k] = {numbers[2 * k], numbers[2 * k + 1]};
+  return pairs;
+}
+
+EdgeType chosen_type(const TypedDataset& data, const std::string& path, const std::string& wanted) {
+  if (!wanted.empty()) {
+    const EdgeType type = data.edge_type(wanted);
+    if (type.src == type.dst)
+      data_fail("{}: edges {} join nodes of one type, expected users and items", path, text_of(type));
+    return type;
+  }
+  std::vector<std::string> found, others;
+  EdgeType chosen;
+  for (const EdgeType& type : data.graph.edge_types()) {
+    (type.src == type.dst ? others : found).push_back(text_of(type));
+    if (type.src != type.dst) chosen = type;
+  }
+  if (found.size() > 1)
+    data_fail("{}: {} types of edges between two types of nodes, {}; expected --edges to say which", path,
+              found.size(), detail::listed(found, 5));
+  if (found.empty())
+    data_fail(
+        "{}: {}, expected edges from users to items, two types of nodes (convert tables --edges "
+        "user:rated:item=FILE)",
+        path,
+        others.empty() ? "no edges"
+                       : fmt::format("edges {} of one type of nodes", detail::listed(others, 5)));
+  return chosen;
+}
+
+std::vector<std::string> distinct_names(const TypedDataset& data, const std::string& type,
+                                        const std::string& path) {
+  const auto items = data.nodes.find(type);
+  std::vector<std::string> names =
+      detail::names_of(items == data.nodes.end() ? ItemTable() : items->second, data.num_nodes(type));
+  std::set<std::string_view> seen;
+  for (const std::string& name : names)
+    if (!seen.insert(name).second)
+      data_fail("{}: two nodes '{}' are called '{}', expected different names", path, excerpt(type),
+                excerpt(name));
+  return names;
+}
+
+/// An edge, in the order in which of equal pairs the first counts.
+struct Entry {
+  Pair pair;
+  int part;  ///< 0 trains, 1 validates, 2 tests
+  int64_t time;
+  int32_t number;
+  bool operator<(const Entry& other) const {
+    return std::tie(pair, part, time, number) < std::tie(other.pair, other.part, other.time, other.number);
+  }
+};
+
+}  // namespace
+
+Interactions interactions_of(const TypedDataset& data, const std::string& path, const std::string& wanted) {
+  Interactions found;
+  found.name = data.name;
+  found.type = chosen_type(data, path, wanted);
+  found.users = distinct_names(data, found.type.src, path);
+  found.items = distinct_names(data, found.type.dst, path);
+  found.weighted = data.graph.edge_attributes(found.type).contains("weight");
+  const EdgeIndex edges = data.graph.relation(found.type).edge_index();
+  const std::vector<int32_t> src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
+  const auto table = data.edges.find(found.type);
+  const ItemTable none, &items = table == data.edges.end() ? none : table->second;
+  std::vector<int> part(src.size(), items.splits.empty() ? 0 : -1);
+  if (!items.splits.empty()) {
+    const Split& split = items.splits[0];
+    for (const auto& [which, rows] : {std::pair(0, &split.train), {1, &split.val}, {2, &split.test}})
+      for (const int32_t e : *rows ? rows->to_vector<int32_t>() : std::vector<int32_t>())
+        part[static_cast<size_t>(e)] = which;
+  }
+  const std::vector<int64_t> times =
+      items.times ? items.times.to_vector<int64_t>() : std::vector<int64_t>(src.size());
+  std::vector<Entry> entries;
+  for (size_t e = 0; e < src.size(); ++e)
+    if (part[e] >= 0) entries.push_back({{src[e], dst[e]}, part[e], times[e], static_cast<int32_t>(e)});
+  found.passed_over = std::ssize(src) - std::ssize(entries);
+  std::sort(entries.begin(), entries.end());
+  std::array<std::vector<Pair>, 3> parts;
+  std::vector<int64_t> kept_times;
+  for (size_t k = 0; k < entries.size(); ++k) {
+    const Entry& entry = entries[k];
+    if (k > 0 && entries[k - 1].pair == entry.pair) {
+      ++(entries[k - 1].part == entry.part ? found.repeated : found.trained);
+      continue;
+    }
+    parts[static_cast<size_t>(entry.part)].push_back(entry.pair);
+    kept_times.push_back(entry.time);
+  }
+  if (parts[0].empty()) data_fail("{}: no edges {} to train on", path, text_of(found.type));
+  found.train = tensor_of_pairs(parts[0]);
+  found.val = tensor_of_pairs(parts[1]);
+  found.test = tensor_of_pairs(parts[2]);
+  if (items.times && items.splits.empty()) found.times = Tensor::from(kept_times);
+  return found;
+}
+
+void split_interactions(Interactions& data, InteractionSplit how, double val, double test, uint64_t seed) {
+  const std::vector<Pair> all = pairs_of(data.train);
+  ADJ_CHECK(how == InteractionSplit::random || data.times, "split by time: interactions without times");
+  Generator generator(seed);
+  const std::vector<int32_t> draws = random_permutation(std::ssize(all), generator).to_vector<int32_t>();
+  const std::vector<int64_t> ranks = how == InteractionSplit::time
+                                         ? data.times.to_vector<int64_t>()
+                                         : std::vector<int64_t>(draws.begin(), draws.end());
+  std::vector<int> part(all.size(), 0);
+  for (size_t first = 0, last = 0; first < all.size(); first = last) {
+    while (last < all.size() && all[last][0] == all[first][0]) ++last;
+    std::vector<size_t> order;
+    for (size_t k = first; k < last; ++k) order.push_back(k);
+    std::ranges::stable_sort(order, {}, [&](size_t k) { return ranks[k]; });
+    const auto share = [&](double part_share) {
+      return static_cast<size_t>(part_share * static_cast<double>(order.size()) + 0.5);
+    };
+    const size_t to_test = std::min(share(test), order.size() - 1),
+                 to_val = std::min(share(val), order.size() - 1 - to_test);
+    for (size_t k = 0; k < to_test + to_val; ++k) part[order[order.size() - 1 - k]] = k < to_test ? 2 : 1;
+  }
+  std::array<std::vector<Pair>, 3> parts;
+  for (size_t k = 0; k < all.size(); ++k) parts[static_cast<size_t>(part[k])].push_back(all[k]);
+  if (parts[1].empty() || parts[2].empty())
+    data_fail(
+        "split of {} interactions of {} users: {} to validate, {} to test, expected one at least (a user's "
+        "share of both is rounded)",
+        all.size(), UserItems(data.num_users(), {data.train}).users().size(), parts[1].size(),
+        parts[2].size());
+  data.train = tensor_of_pairs(parts[0]);
+  data.val = tensor_of_pairs(parts[1]);
+  data.test = tensor_of_pairs(parts[2]);
+  data.times = {};
+}
+
+Graph interaction_graph(const Tensor& pairs, int64_t users, int64_t items) {
+  std::vector<int32_t> src, dst;
+  for (const Pair& pair : pairs_of(pairs)) {
+    const int32_t user = pair[0], item = static_cast<int32_t>(users) + pair[1];
+    src.insert(src.end(), {user, item});
+    dst.insert(dst.end(), {item, user});
+  }
+  return Graph::from_coo(users + items, Tensor::from(src), Tensor::from(dst));
+}
+
+UserItems::UserItems(int64_t users, const std::vector<Tensor>& pairs) {
+  std::vector<Pair> all;
+  for (const Tensor& part : pairs) {
+    const std::vector<Pair> more = pairs_of(part);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  offsets_.assign(static_cast<size_t>(users) + 1, 0);
+  for (const Pair& pair : all) {
+    ++offsets_.at(static_cast<size_t>(pair[0]) + 1);
+    items_.push_back(pair[1]);
+  }
+  for (size_t u = 1; u < offsets_.size(); ++u) offsets_[u] += offsets_[u - 1];
+}
+
+std::span<const int32_t> UserItems::of_user(int64_t user) const {
+  const auto u = static_cast<size_t>(user);
+  return std::span(items_).subspan(static_cast<size_t>(offsets_.at(u)),
+                                   static_cast<size_t>(offsets_.at(u + 1) - offsets_[u]));
+}
+
+std::vector<int32_t> UserItems::users() const {
+  std::vector<int32_t> found;
+  for (int64_t u = 0; u < num_users(); ++u)
+    if (!of_user(u).empty()) found.push_back(static_cast<int32_t>(u));
+  return found;
+}
+
+}  // namespace adj

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <adjoint/core/progress.h>
+#include <adjoint/models/light_gcn.h>
+#include <adjoint/optim/early_stopping.h>
+#include <adjoint/optim/metrics_file.h>
+#include <adjoint/optim/non_finite.h>
+#include <adjoint/optim/optimizer.h>
+#include <adjoint/training/options.h>
+#include <adjoint/training/run_folder.h>
+#include <adjoint/training/stopwatch.h>
+#include <adjoint/training/top_items.h>
+#include <adjoint/training/training_state.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+// Training of LightGCN on interactions of users and items (train_recommend).
+
+namespace adj::training {
+
+/// The metric of lists that chooses the best epoch, a member of nn::TopKMetrics.
+enum class TopKMetric : uint8_t { recall, precision, f1, map, ndcg, mrr, hit_ratio };
+constexpr auto names_of(TopKMetric) {
+  return std::array{"recall", "precision", "f1", "map", "ndcg", "mrr", "hit-ratio"};
+}  ///< in options
+double value_of(TopKMetric metric, const nn::TopKMetrics& metrics);  ///< that member
+
+/// Options of train_recommend. The defaults are those of He et al. (2020), but for epochs.
+struct RecommendOptions {
+  std::string data;   ///< path of the dataset
+  std::string edges;  ///< type of edges; empty: the only one that can be
+  std::optional<InteractionSplit>
+      split_by;                             ///< of a file without splits; absent: by time if edges have times
+  double val = 0.1;                         ///< share of a user's interactions, likewise
+  double test = 0.1;                        ///< likewise
+  int64_t width = 64;                       ///< LightGCNOptions::width
+  int64_t layers = 3;                       ///< LightGCNOptions::layers
+  std::string alphas;                       ///< LightGCNOptions::alphas, between commas
+  int64_t batch_size = 2048;                ///< interactions of a step
+  int64_t epochs = 200;                     ///< passes over the interactions
+  double lr = 1e-3;                         ///< of Adam
+  double penalty = 1e-4;                    ///< LightGCN::loss()
+  int64_t k = 20;                           ///< items of a list that is measured
+  TopKMetric metric = TopKMetric::recall;   ///< chooses the best epoch
+  int64_t eval_every = 10;                  ///< epochs from one validation to the next
+  int64_t patience = 0;                     ///< epochs without a better metric; 0: it never stops early
+  int64_t seed = 0;                         ///< of split, initial numbers, order and draws
+  int64_t threads = 0;                      ///< 0: all cores
+  std::string device = "cpu";               ///< or "cuda", "cuda:1"
+  bool no_capture = false;                  ///< no CUDA graph of a step
+  bool json = false;                        ///< results as a JSON object
+  bool quiet = false;                       ///< no progress
+  std::string metrics;                      ///< file of losses and metrics
+  std::string checkpoint;                   ///< file of the training's state
+  std::string resume;                       ///< checkpoint to continue from
+  std::string embeddings, item_embeddings;  ///< files of vectors
+  std::string out;                          ///< file of recommendations
+  int64_t top = 10;                         ///< items for each user there
+  std::string run_dir;                      ///< folder of options, metrics, checkpoint and results
+  std::string config;                       ///< file of options
+
+  /// Bound to this object, by headings of --help.
+  std::vector<Options::Group> groups();
+  /// Throws UsageError for options out of range or in conflict.
+  void complete();
+  models::LightGCNOptions model() const;  ///< throws UsageError for alphas that are no numbers, or too few
+};
+
+/// The interactions of --data, split if they have no split; says what is left out, and what training does not
+/// see. Throws DataError.
+Interactions load_interactions(const RecommendOptions& options);
+/// Name, counts and contents: a checkpoint belongs to these interactions.
+std::string interaction_fingerprint(const Interactions& data);
+
+/// Everything of a training but its loop.
+class RecommendRun {
+ public:
+  /// `options` are complete. Throws DataError for a file that does not fit them.
+  explicit RecommendRun(const RecommendOptions& options);
+
+  /// Shuffles the interactions of the next epoch, and draws for each an item that its user does not have in
+  /// training; at the end of the last one restores the best weights and tests them, and returns false.
+  bool next_epoch();
+  /// The next batch of the epoch; false behind the last.
+  bool next_batch();
+  Var loss() const { return model_.loss(graph_, batch_, o_.penalty); }  ///< of the batch
+  void update() { optimizer_->step(); }                                 ///< after backward()
+  void add(const Tensor& loss);                                         ///< a step's loss to the epoch's mean
+
+  const Interactions& data() const { return data_; }        ///< with its split
+  const models::LightGCN& model() const { return model_; }  ///< the best, after the last epoch
+  const nn::TopKMetrics& test() const { return test_; }     ///< after the last epoch
+  /// Prints the results; with --json one object. Ends the run in --run-dir.
+  void write_results() const;
+  /// Writes --embeddings, --item-embeddings and --out.
+  void write_vectors() const;
+
+ private:
+  void draw_epoch();
+  void end_epoch();
+  void describe_state();
+  Tensor vectors() const;  ///< the model's results
+  std::string json() const;
+  RunSummary summary() const;
+
+  RecommendOptions o_;
+  std::shared_ptr<const void> new_folder_, folder_;  // of --run-dir: removed if empty, and locked
+  Device device_;
+  Interactions data_;
+  Graph graph_;        // of training, on the device
+  Relation of_users_;  // items to users, for draws; on the CPU
+  UserItems trained_, val_items_, test_items_, before_test_;
+  std::vector<int32_t> popularity_;
+  nn::Model<models::LightGCN> model_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
+  optim::EarlyStopping best_;
+  TrainingState state_;
+  std::optional<optim::MetricsFile> metrics_;
+  optim::NonFiniteMonitor finite_;
+  std::optional<Progress> progress_;
+
+  std::vector<int32_t> sample_users_, sample_items_;  // interactions whose users lack an item
+  Tensor rows_, batch_, loss_sum_;                    // of an epoch [steps, 3 B], of a step [3 B]; a scalar
+  int64_t steps_ = 0, step_ = 0, epoch_ = 0;
+  bool begun_ = false, stopped_ = false;
+  double train_loss_ = 0.0;
+  nn::TopKMetrics val_, test_;
+  Stopwatch watch_;
+  std::vector<double> epoch_ms_;
+};
+
+}  // namespace adj::training
