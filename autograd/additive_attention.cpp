@@ -2,9 +2,12 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/attention_weights.h>
 #include <adjoint/autograd/detail/attention.h>
+#include <adjoint/autograd/detail/edge_mask.h>
 #include <adjoint/autograd/detail/epilogue.h>
 #include <adjoint/autograd/detail/halo.h>
+#include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/index.h>
+#include <adjoint/autograd/linear.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/kernels/attention/gat.h>
@@ -19,6 +22,11 @@ namespace {
 // backward pass, which subtracts the bias again, would carry that error into every logit's gradient.
 Var plus_bias(const Var& o, const Var& bias) {
   return reshape(reshape(o, {o.size(0), bias.size(0)}) + bias, o.shape());
+}
+
+// Edge features times their weight.
+Var edge_product(const AttentionOptions& options, DType dtype) {
+  return matmul(cast(options.edge_attr, dtype), cast(options.edge_weight, dtype));
 }
 
 // y[n,h] = ⟨x[n,h,:], a[h,:]⟩, x as a matrix [N, H D].
@@ -73,6 +81,14 @@ Var gat_attention(const Relation& relation, const Var& x, const Var& source, con
       return plus_bias(gat_attention(relation, x, source, target, slope, options, x_dst), bias);
   }
   detail::check_edge_features(op, relation, options, heads, x);
+  if (const Var mask = detail::edge_mask(op, relation)) {
+    detail::require_no_dropout(op, options);
+    Var e = edge_add(relation, head_dot(x_dst ? x_dst : x, target), head_dot(x, source));
+    if (options.edge_attr) e = e + edge_product(options, e.dtype());
+    const Var o = detail::attend_masked(relation, leaky_relu(e, slope),
+                                        index_select(x, relation.edge_index().src), mask);
+    return bias ? plus_bias(o, bias) : o;
+  }
   const bool one_set = !x_dst || x_dst.id() == x.id();
   const Tensor x_rows = detail::as_matrix(x.value());
   const DType accumulator = accumulator_dtype(x.dtype());
@@ -219,6 +235,15 @@ Var gatv2_attention(const Relation& relation, const Var& x_dst, const Var& x_src
       return plus_bias(gatv2_attention(relation, x_dst, x_src, att, slope, options), bias);
   }
   detail::check_edge_features(op, relation, options, heads * width, x_src);
+  if (const Var mask = detail::edge_mask(op, relation)) {
+    detail::require_no_dropout(op, options);
+    const auto [src, dst] = relation.edge_index();
+    const Var sources = index_select(x_src, src);
+    Var sum = sources + index_select(x_dst, dst);
+    if (options.edge_attr) sum = sum + reshape(edge_product(options, sum.dtype()), sum.shape());
+    const Var o = detail::attend_masked(relation, head_dot(leaky_relu(sum, slope), att), sources, mask);
+    return bias ? plus_bias(o, bias) : o;
+  }
   // Runs over CSR rows; throws if tiles are requested.
   (void)kernels::choose_attention_tiles(
       op, detail::by_target(relation).csr,

@@ -1,8 +1,10 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/attention_weights.h>
 #include <adjoint/autograd/detail/attention.h>
+#include <adjoint/autograd/detail/edge_mask.h>
 #include <adjoint/autograd/detail/halo.h>
 #include <adjoint/autograd/index.h>
+#include <adjoint/autograd/linear.h>
 #include <adjoint/autograd/norm.h>
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/shape.h>
@@ -57,6 +59,17 @@ Var dot_attention(const Relation& relation, const Var& q, const Var& k, const Va
   detail::check_beside(op, "v", v, {relation.num_src(), heads, width}, q);
   detail::check_edge_features(op, relation, options, heads * width, q);
   if (scale == 0.0f) scale = 1.0f / std::sqrt(static_cast<float>(width));
+  if (const Var mask = detail::edge_mask(op, relation)) {
+    detail::require_no_dropout(op, options);
+    const auto [src, dst] = relation.edge_index();
+    Var keys = index_select(k, src), values = index_select(v, src);
+    if (options.edge_attr) {
+      const Var w = reshape(matmul(cast(options.edge_attr, q.dtype()), options.edge_weight), keys.shape());
+      keys = keys + w;
+      values = values + w;
+    }
+    return detail::attend_masked(relation, sum(index_select(q, dst) * keys, 2) * scale, values, mask);
+  }
   const DType accumulator = accumulator_dtype(q.dtype());
   const bool featured = static_cast<bool>(options.edge_attr);
   const kernels::AttentionDropout dropout = detail::attention_dropout(options);
@@ -177,6 +190,13 @@ Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
     const auto as_head = [&](const Var& rows) { return reshape(rows, {rows.size(0), 1, x.size(1)}); };
     const Var y = dot_attention(relation.local_edges(), as_head(l2_normalize(x, kLeastNorm) * beta),
                                 as_head(l2_normalize(all, kLeastNorm)), as_head(all), options, 1.0f);
+    return reshape(y, x.shape());
+  }
+  if (!NoEdgeMask::in_force()) {
+    const auto as_head = [&](const Var& rows) { return reshape(rows, {x.size(0), 1, x.size(1)}); };
+    const Var direction = l2_normalize(x, kLeastNorm);
+    const Var y =
+        dot_attention(relation, as_head(direction * beta), as_head(direction), as_head(x), options, 1.0f);
     return reshape(y, x.shape());
   }
   const DType accumulator = accumulator_dtype(x.dtype());

@@ -1,9 +1,14 @@
+#include <adjoint/autograd/activation.h>
+#include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/detail/edge.h>
+#include <adjoint/autograd/detail/edge_mask.h>
 #include <adjoint/autograd/detail/epilogue.h>
 #include <adjoint/autograd/detail/halo.h>
 #include <adjoint/autograd/edge.h>
+#include <adjoint/autograd/index.h>
 #include <adjoint/autograd/neighbor_reduce.h>
 #include <adjoint/autograd/self_loops.h>
+#include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/core/detail/carrier.h>
 #include <adjoint/graph/detail/index.h>
@@ -65,6 +70,21 @@ void matrix_product(const SparseMatrix& a, bool adjoint, const Tensor& x, const 
 
 }  // namespace
 
+namespace {
+
+// The messages w_ij x_j, [M, F] or [M, H, D], for weights [M] or [M, H], or without.
+Var weighted_sources(const Relation& relation, const Var& x, const Var& weight) {
+  const Var rows = index_select(x, relation.edge_index().src);
+  if (!weight) return rows;
+  const Var w = cast(weight, x.dtype());
+  if (w.shape().dims() == 1)
+    return rows * reshape(w, x.shape().dims() == 2 ? Shape{w.size(0), 1} : Shape{w.size(0), 1, 1});
+  const Var by_head = reshape(rows, {rows.size(0), w.size(1), -1}) * reshape(w, {w.size(0), w.size(1), 1});
+  return reshape(by_head, rows.shape());
+}
+
+}  // namespace
+
 Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& options) {
   const OpScope scope("aggregate", relation, x, options.weight);
   if (relation.is_rank_part())
@@ -77,6 +97,9 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
     ADJ_CHECK(x.shape().dims() == 2 || edge_weight.shape().dims() == 1 || edge_weight.size(1) == x.size(1),
               "aggregate: weight is {} for the heads of x, {}", edge_weight.shape().str(), x.shape().str());
   }
+  if (const Var mask = detail::edge_mask("aggregate", relation))
+    return detail::reduce_masked(relation, weighted_sources(relation, x, edge_weight), mask,
+                                 {options.reduce});
   const DType accumulator = accumulator_dtype(x.dtype()),
               weights = edge_weight ? edge_weight.dtype() : accumulator;
   ADJ_CHECK(weights == accumulator || weights == x.dtype(), "aggregate: weight is {}, x is {}, expected {}",
@@ -157,6 +180,12 @@ Var aggregate(const SparseMatrix& matrix, const Var& x, const Var& bias, Activat
   ADJ_CHECK(x.device() == matrix.device(), "aggregate: matrix on {}, input on {}", matrix.device().str(),
             x.device().str());
   kernels::check_fused("aggregate", activation);
+  if (const Var mask = detail::edge_mask("aggregate", structure)) {
+    const Var weight = matrix.values() ? Var(matrix.values()) : Var();
+    const Var y =
+        detail::reduce_masked(structure, weighted_sources(structure, x, weight), mask, {Reduce::sum});
+    return activate(activation, bias ? y + bias : y);
+  }
   const SparseMatrix a = matrix.for_features(x.dtype());
   Tensor y = Tensor::empty({a.rows(), x.size(1)}, x.dtype(), x.device());
   const bool scatters = a.relation().scatters(x.dtype());

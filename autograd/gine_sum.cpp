@@ -1,7 +1,12 @@
+#include <adjoint/autograd/activation.h>
+#include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/detail/edge.h>
+#include <adjoint/autograd/detail/edge_mask.h>
 #include <adjoint/autograd/detail/halo.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/gine_sum.h>
+#include <adjoint/autograd/index.h>
+#include <adjoint/autograd/linear.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/kernels/aggregate/gine_sum.h>
 
@@ -14,6 +19,10 @@ Var gine_sum(const Relation& relation, const Var& x, const Var& e, const Var& w)
   ADJ_CHECK(e && e.shape().dims() == 2 && e.size(0) == relation.num_edges(),
             "gine_sum: e is {}, expected [{}, E]", e ? e.shape().str() : "absent", relation.num_edges());
   check_same_device("gine_sum", {x, e, w});
+  if (const Var mask = detail::edge_mask("gine_sum", relation))
+    return detail::reduce_masked(relation,
+                                 relu(index_select(x, relation.edge_index().src) + (w ? matmul(e, w) : e)),
+                                 mask, {Reduce::sum});
   Tensor y = Tensor::empty({relation.num_dst(), x.size(1)}, x.dtype(), x.device());
   const Tensor map = w.value_or_absent();
   kernels::gine_sum({.a = detail::by_target(relation), .x = x.value(), .e = e.value(), .w = map, .y = y});

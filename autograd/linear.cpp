@@ -1,6 +1,7 @@
 #include <adjoint/autograd/activation.h>
 #include <adjoint/autograd/detail/epilogue.h>
 #include <adjoint/autograd/detail/feature_product.h>
+#include <adjoint/autograd/edge_mask.h>
 #include <adjoint/autograd/linear.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/kernels/dense/gemm.h>
@@ -76,7 +77,7 @@ Var product(const char* name, const Var& x, const Var& w, const Var& bias = {},
 // The product of features of any kind, which take no gradient.
 Var product(const char* name, const Features& x, const Var& w, const Var& bias = {},
             Activation activation = Activation::none) {
-  if (x.is_dense()) return product(name, Var(x.dense()), w, bias, activation);
+  if (x.is_dense()) return product(name, variable_of(x), w, bias, activation);
   ADJ_CHECK(x.device() == w.device(), "{}: features on {}, weight on {}", name, x.device().str(),
             w.device().str());
   ADJ_CHECK(w.shape().dims() == 2 && x.cols() == w.size(0), "{}: features [{}, {}] do not fit weight {}",

@@ -1,4 +1,6 @@
+#include <adjoint/autograd/detail/edge_mask.h>
 #include <adjoint/autograd/detail/halo.h>
+#include <adjoint/autograd/index.h>
 #include <adjoint/autograd/neighbor_reduce.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/graph/relation.h>
@@ -132,6 +134,8 @@ Var aggregate_all(const Relation& relation, const Var& x, const std::vector<Redu
             relation.num_src());
   ADJ_CHECK(x.device() == relation.device(), "aggregate_all: relation on {}, x on {}",
             relation.device().str(), x.device().str());
+  if (const Var mask = detail::edge_mask("aggregate_all", relation))
+    return detail::reduce_masked(relation, index_select(x, relation.edge_index().src), mask, reduce);
   return detail::reduce_neighbors("aggregate_all", relation, x, reduce);
 }
 

@@ -136,6 +136,14 @@ BackwardCalls::BackwardCalls(std::function<void()> before, std::function<void()>
 }
 BackwardCalls::~BackwardCalls() { std::erase(backward_calls, this); }
 
+namespace {
+thread_local const GradientsOnlyOf* only_leaves = nullptr;
+}  // namespace
+
+GradientsOnlyOf::GradientsOnlyOf(std::vector<Var> leaves)
+    : leaves_(std::move(leaves)), outer_(std::exchange(only_leaves, this)) {}
+GradientsOnlyOf::~GradientsOnlyOf() { only_leaves = outer_; }
+
 NoGrad::NoGrad() : outer_(std::exchange(detail::no_grad, true)) {}
 NoGrad::~NoGrad() { detail::no_grad = outer_; }
 bool NoGrad::in_force() { return detail::no_grad; }
@@ -168,7 +176,11 @@ Shape Var::shape() const {
 }
 DType Var::dtype() const { return value().dtype(); }
 Device Var::device() const { return value().device(); }
-bool Var::requires_grad() const { return impl_ && impl_->slot->required; }
+bool Var::requires_grad() const {
+  if (!impl_ || !impl_->slot->required) return false;
+  if (only_leaves == nullptr || impl_->slot->node) return true;
+  return std::ranges::any_of(only_leaves->leaves_, [&](const Var& leaf) { return leaf.id() == id(); });
+}
 
 const Tensor& Var::grad() const {
   ADJ_CHECK(impl_ != nullptr, "variable: a default-constructed variable has no gradient");
@@ -424,7 +436,10 @@ Var record_all(const char* name, Tensor value, std::span<const Var> inputs, Back
   slot->node->number = detail::next_number.fetch_add(1);
   slot->node->backward = std::move(backward);
   slot->node->output = slot.get();
-  for (const Var& input : inputs) slot->node->inputs.push_back(TapeAccess::slot(input));
+  for (const Var& input : inputs) {
+    const bool left_out = only_leaves != nullptr && !input.requires_grad();
+    slot->node->inputs.push_back(left_out ? nullptr : TapeAccess::slot(input));
+  }
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace adj {
 
@@ -113,6 +114,22 @@ class NoGrad {
 
  private:
   bool outer_;
+};
+
+/// In this scope, of all leaves only these take gradients on this thread: backward() computes none for the
+/// parameters of a model that is read, and other threads may read it, too. An inner scope takes the place of
+/// an outer one.
+class GradientsOnlyOf {
+ public:
+  explicit GradientsOnlyOf(std::vector<Var> leaves);
+  ~GradientsOnlyOf();
+  GradientsOnlyOf(const GradientsOnlyOf&) = delete;
+  GradientsOnlyOf& operator=(const GradientsOnlyOf&) = delete;
+
+ private:
+  friend class Var;
+  std::vector<Var> leaves_;
+  const GradientsOnlyOf* outer_;
 };
 
 }  // namespace adj

@@ -50,6 +50,13 @@ struct PlantedOptions {
 /// nodes.
 Dataset make_planted_dataset(const PlantedOptions& options);
 
+/// A graph of motifs to learn each node's role, for explanations with a known answer: an edge matters for the
+/// role of a node in a motif if it is in the same one. One constant feature, as the structure says all; a
+/// random split into 60, 20 and 20 % of the nodes; nodes are named by the names of `motif` and `roles`, the
+/// base's first, such as "base_12" and "house_3_bottom_1": the second of its role in motif 3.
+Dataset make_motif_dataset(MotifGraph graph, const std::string& motif, const std::vector<std::string>& roles,
+                           uint64_t seed);
+
 /// A dataset for speed and memory benchmarks, with nothing to learn: dense normal features [N, features],
 /// uniform classes, and a random split into 60, 20 and 20 % of the nodes. Throws adj::Error for fewer than 5
 /// nodes.

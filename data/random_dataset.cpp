@@ -1,5 +1,6 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/random.h>
+#include <adjoint/data/detail/names.h>
 #include <adjoint/data/generators.h>
 
 #include <cmath>
@@ -75,6 +76,39 @@ Dataset make_random_dataset(EdgeList edges, int64_t features, int64_t classes, u
   data.classes = classes;
   data.x = Features(random_normal({data.num_nodes(), features}, 0.0, 1.0, generator));
   data.y = random_integers({data.num_nodes()}, 0, classes, generator, DType::i32);
+  split_at_random(data, generator);
+  return data;
+}
+
+Dataset make_motif_dataset(MotifGraph drawn, const std::string& motif, const std::vector<std::string>& roles,
+                           uint64_t seed) {
+  ADJ_CHECK(drawn.edges.nodes >= 5, "motif dataset: {} nodes, expected 5 or more", drawn.edges.nodes);
+  std::vector<std::string> names;
+  std::vector<int32_t> places(roles.size());  // of the last node of each role in its motif
+  for (size_t i = 0; i < drawn.motif.size(); ++i) {
+    const int32_t m = drawn.motif[i], role = drawn.role[i];
+    if (m < 0) {
+      names.push_back(fmt::format("{}_{}", roles.front(), i));
+      continue;
+    }
+    if (m != drawn.motif[i - 1]) places.assign(roles.size(), 0);
+    names.push_back(fmt::format("{}_{}_{}_{}", motif, m, roles.at(static_cast<size_t>(role)),
+                                places[static_cast<size_t>(role)]++));
+  }
+  Dataset data;
+  data.name = motif;
+  data.task = Task::node_class;
+  data.undirected = true;
+  data.classes = std::ssize(roles);
+  data.class_names = roles;
+  data.graph = graph_of(std::move(drawn.edges));
+  data.x = Features(Tensor::full({data.num_nodes(), 1}, 1.0, DType::f32));
+  data.feature_names = {"constant"};
+  data.y = moved(drawn.role);
+  const detail::PackedNames packed = detail::packed(names);
+  data.node_names = packed.bytes;
+  data.node_name_offsets = packed.offsets;
+  Generator generator = Generator(seed).split(kFeatures);
   split_at_random(data, generator);
   return data;
 }

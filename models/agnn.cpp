@@ -28,6 +28,7 @@ struct Agnn : NodeModel {
     return x;
   }
   void prepare(const Graph& graph) const override { prepare_loops(graph, SelfLoops::renewed); }
+  std::optional<int64_t> hops() const override { return static_cast<int64_t>(props.size()); }
   std::string describe() const override { return name; }
 
   std::string name;

@@ -1,4 +1,5 @@
 #include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/edge_mask.h>
 #include <adjoint/core/option_check.h>
 #include <adjoint/models/family.h>
 #include <adjoint/models/quantized.h>
@@ -86,7 +87,7 @@ struct GraphGin : GraphModel {
     return kTakesEdges ? edge_attributes_of(name_, graph, parameters().front().dtype()) : Var();
   }
   Var input(const Features& features) const {
-    return inputs_[0](Var(features.to_dense().to(parameters().front().dtype())));
+    return inputs_[0](variable_of(features, parameters().front().dtype()));
   }
   Var layer(size_t l, const Graph& graph, const Var& x, const Var& attr) const {
     return inputs_[l + 1](norms_[l](convolve(l, graph, x, attr), {.activation = Activation::relu}));

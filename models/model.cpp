@@ -1,3 +1,4 @@
+#include <adjoint/autograd/edge_mask.h>
 #include <adjoint/core/error.h>
 #include <adjoint/models/model.h>
 
@@ -16,7 +17,7 @@ void NodeModel::prepare(const Graph& graph) const {
   (void)graph.relation().transposed_order();
 }
 
-Var NodeModel::input(const Features& x) const { return Var(x.to_dense().to(parameters().front().dtype())); }
+Var NodeModel::input(const Features& x) const { return variable_of(x, parameters().front().dtype()); }
 
 Var NodeModel::operator()(std::span<const Block> blocks, const Features& x) const {
   if (num_layers() == 0 || blocks.size() != num_layers())

@@ -7,6 +7,7 @@
 #include <adjoint/nn/embedding.h>
 #include <adjoint/nn/module.h>
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -46,6 +47,10 @@ struct NodeModel : Model {
   virtual bool has_embeddings() const { return num_layers() != 1; }  ///< whether there is a hidden layer
   /// Number of layers that each take a block; 0 if the model only runs on whole graphs.
   virtual size_t num_layers() const { return 0; }
+  /// Number of edges in a row over which a node's outputs depend on other nodes; absent: on all nodes.
+  virtual std::optional<int64_t> hops() const {
+    return num_layers() > 0 ? std::optional(static_cast<int64_t>(num_layers())) : std::nullopt;
+  }
   bool exact_by_layers() const override { return num_layers() > 0; }
   /// Output of layer `layer` for the features of a block's sources, the targets' first: [num_dst, width]. A
   /// layer includes the norm and activation after it.

@@ -89,6 +89,7 @@ struct Qgnn : NodeModel {
     return through(sums_.size() - 1, graph, features);
   }
   bool has_embeddings() const override { return sums_.size() > 1; }
+  std::optional<int64_t> hops() const override { return static_cast<int64_t>(sums_.size()); }
   /// The output of the first `layers` layers.
   Var through(size_t layers, const Graph& graph, const Features& features) const {
     const SparseMatrix& a = matrix_of(graph);

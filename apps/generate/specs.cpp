@@ -193,6 +193,43 @@ Spec planted() {
       }};
 }
 
+Spec houses() {
+  struct Options {
+    int64_t nodes = 300, degree = 5, houses = 80;
+  };
+  const auto o = std::make_shared<Options>();
+  return {"ba-shapes",
+          "houses attached to a Barabási-Albert graph, to be told by their nodes' roles (Ying et al. 2019); "
+          "node names say which house and role",
+          {{"nodes", &o->nodes, "N", "nodes of the base graph"},
+           {"degree", &o->degree, "N", "edges of each new node of the base graph"},
+           {"houses", &o->houses, "N", "houses of 5 nodes"}},
+          [o](uint64_t seed) {
+            Dataset data = make_motif_dataset(house_graph(o->nodes, o->degree, o->houses, seed), "house",
+                                              {"base", "middle", "bottom", "top"}, seed);
+            data.name = "ba-shapes";
+            return data;
+          }};
+}
+
+Spec tree_cycles() {
+  struct Options {
+    int64_t depth = 8, cycles = 60, length = 6;
+  };
+  const auto o = std::make_shared<Options>();
+  return {"tree-cycles",
+          "cycles attached to a balanced binary tree (Ying et al. 2019); node names say which cycle",
+          {{"depth", &o->depth, "N", "edges from the root of the tree to a leaf"},
+           {"cycles", &o->cycles, "N", "cycles"},
+           {"length", &o->length, "N", "nodes of a cycle"}},
+          [o](uint64_t seed) {
+            Dataset data = make_motif_dataset(tree_cycle_graph(o->depth, o->cycles, o->length, seed), "cycle",
+                                              {"tree", "cycle"}, seed);
+            data.name = "tree-cycles";
+            return data;
+          }};
+}
+
 Spec mag() {
   const auto scale = std::make_shared<double>(1.0);
   return {"ogbn-mag",
@@ -225,6 +262,8 @@ std::vector<Spec> specs() {
       citation(),
       planted(),
       tastes(),
+      houses(),
+      tree_cycles(),
       mag(),
       graph_spec<RMatOptions>("rmat", "a recursive matrix (R-MAT; Chakrabarti et al. 2004)"),
       graph_spec<PowerLawOptions>("power-law", "power-law in-degrees, or both degrees"),

@@ -65,6 +65,22 @@ struct PlantedPartition {
 PlantedPartition planted_partition(int64_t nodes, int64_t blocks, double degree, double homophily,
                                    uint64_t seed);
 
+/// A base graph to whose nodes motifs are attached by an edge each.
+struct MotifGraph {
+  EdgeList edges;  ///< both directions of each
+  /// Of each node the motif that it belongs to, or -1, and its role, from 1 in a motif, 0 in the base.
+  std::vector<int32_t> motif, role;
+};
+/// Barabási-Albert graph (1999): each node from number `degree` on joins as many others, drawn in proportion
+/// to their degrees, as PyG's barabasi_albert_graph; pairs that are drawn twice, and loops, count once and
+/// not at all. `houses` distinct random nodes of it get a house of 5 nodes and 6 edges (Ying et al.,
+/// GNNExplainer, 2019, BA-Shapes), by an edge to a random node of the house; roles 1, 1, 2, 2, 3: middle,
+/// bottom and top. Throws for fewer than degree + 1 nodes, and more houses than nodes.
+MotifGraph house_graph(int64_t nodes, int64_t degree, int64_t houses, uint64_t seed);
+/// A balanced binary tree of 2^(depth + 1) - 1 nodes, to which cycles of `length` nodes are attached likewise
+/// (Tree-Cycles, the same paper); role 1 in a cycle.
+MotifGraph tree_cycle_graph(int64_t depth, int64_t cycles, int64_t length, uint64_t seed);
+
 /// Star with centre 0: edges from the `leaves` other nodes to it, or outward.
 EdgeList star_graph(int64_t leaves, bool outward);
 

@@ -1,6 +1,7 @@
 #include <adjoint/autograd/activation.h>
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/edge.h>
+#include <adjoint/autograd/edge_mask.h>
 #include <adjoint/autograd/gine_sum.h>
 #include <adjoint/autograd/self_loops.h>
 #include <adjoint/core/capture.h>
@@ -63,7 +64,8 @@ Var GinSum::summed(const Structure& structure, const Sides& features, const Var&
     return activate(activation, sides.dst ? y + root_term() : y);
   }
   const Graph& graph = *structure.graph();
-  if (!learned_eps_ && !graph.is_normalized()) {
+  // Under an edge mask the node's own term is no edge.
+  if (!learned_eps_ && !graph.is_normalized() && NoEdgeMask::in_force()) {
     const SparseMatrix a = with_own_term(relation, known_eps_->read(eps_));
     return bias ? aggregate(a, x, bias, activation) : activate(activation, sides.propagated(a));
   }

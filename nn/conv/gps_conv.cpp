@@ -1,4 +1,5 @@
 #include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/edge_mask.h>
 #include <adjoint/nn/conv/gps_conv.h>
 
 namespace adj::nn {
@@ -18,7 +19,11 @@ GPSLayer::GPSLayer(int64_t width, const GPSConvOptions& options)
 
 Var GPSLayer::combined(const Var& local, const Relation& pairs, const Var& x) const {
   const auto part = [&](const Child<BatchNorm>& norm, const Var& y) { return norm(dropout(y, p_) + x); };
-  const Var h = part(norm1, local) + part(norm2, attn(pairs, x));
+  const auto attended = [&] {
+    const NoEdgeMask pairs_are_no_edges;
+    return attn(pairs, x);
+  };
+  const Var h = part(norm1, local) + part(norm2, attended());
   return norm3(h + dropout(second(dropout(first(h), p_)), p_));
 }
 

@@ -1,4 +1,5 @@
 #include <adjoint/autograd/edge.h>
+#include <adjoint/autograd/edge_mask.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/core/capture.h>
 #include <adjoint/nn/conv/structure.h>
@@ -32,7 +33,7 @@ Sides::Sides(const Features& x) : one_(true) {
   if (x.is_sparse() || x.is_quantized()) {
     features_ = std::make_shared<const Features>(x);
   } else {
-    src = Var(x.dense());
+    src = variable_of(x);
   }
 }
 
@@ -93,7 +94,8 @@ Sides PropagationCache::constant(Sides x) {
 }
 
 Var PropagationCache::get(const SparseMatrix& a, const Var& x, int hops) {
-  return x.requires_grad() ? propagate(a, x, hops) : Var(cached(a, x.value(), hops));
+  return x.requires_grad() || !NoEdgeMask::in_force() ? propagate(a, x, hops)
+                                                      : Var(cached(a, x.value(), hops));
 }
 
 Tensor PropagationCache::cached(const SparseMatrix& a, const Tensor& x, int hops) {

@@ -271,3 +271,38 @@ TEST_CASE("named graphs have the counts of the real graphs") {
     CHECK(largest(degrees(graph.dst, graph.nodes)) == doctest::Approx(degree).epsilon(0.2));
   }
 }
+
+TEST_CASE("motifs are attached to a base graph by one edge each") {
+  const auto check = [](const MotifGraph& graph, int64_t base, int64_t motifs, int64_t size, int64_t inside) {
+    CHECK(graph.edges.nodes == base + motifs * size);
+    CHECK(is_simple(graph.edges));
+    CHECK(is_symmetric(graph.edges));
+    std::vector<int64_t> within(uz(motifs)), joining(uz(motifs));
+    for (const auto& [i, j] : pairs_of(graph.edges)) {
+      const int32_t a = graph.motif[uz(i)], b = graph.motif[uz(j)];
+      CHECK((a < 0 || b < 0 || a == b));
+      if (a >= 0) ++(a == b ? within : joining)[uz(a)];
+      CHECK((graph.role[uz(i)] == 0) == (a < 0));
+    }
+    CHECK(within == std::vector<int64_t>(uz(motifs), 2 * inside));
+    CHECK(joining == std::vector<int64_t>(uz(motifs), 1));
+  };
+  const MotifGraph houses = house_graph(300, 5, 80, 1);
+  check(houses, 300, 80, 5, 6);
+  const std::vector<double> degree = degrees(houses.edges.dst, houses.edges.nodes);
+  // Preferential attachment: the first nodes are hubs.
+  CHECK(largest({degree.begin(), degree.begin() + 300}) > 40);
+  const double house[] = {3, 3, 2, 2, 2};  // inside: two middle ones, two bottom ones, the top
+  for (size_t m = 0; m < 80; ++m) {
+    double more = 0;
+    for (size_t k = 0; k < 5; ++k) more += degree[300 + 5 * m + k] - house[k];
+    CHECK(more == 1.0);
+  }
+  CHECK(houses.role[304] == 3);
+  CHECK(same(house_graph(300, 5, 80, 1).edges, houses.edges));
+  CHECK_FALSE(same(house_graph(300, 5, 80, 2).edges, houses.edges));
+  check(tree_cycle_graph(4, 10, 6, 1), 31, 10, 6, 6);
+  CHECK_ERROR_HAS(house_graph(5, 5, 1, 1), "house_graph: expected more nodes than the degree");
+  CHECK_ERROR_HAS(house_graph(9, 2, 10, 1), "house_graph: expected 0 to 9 motifs, got 10");
+  CHECK_ERROR_HAS(tree_cycle_graph(0, 1, 6, 1), "tree_cycle_graph: expected a depth");
+}

@@ -1,0 +1,242 @@
+#include "../reference/pyg_case.h"
+#include "random_models.h"
+#include <adjoint/models/explain/explainer.h>
+
+using namespace adj;
+using namespace adj::test;
+using models::Explainer;
+using models::ExplainMethod;
+using models::ExplainTarget;
+using models::Explanation;
+
+namespace {
+
+constexpr int64_t kIn = 5, kOut = 3;
+using Kind = ExplainTarget::Kind;
+
+TrainedModel trained(const models::ModelFamily& family, models::ModelOptions options, Draw& draw,
+                     int64_t in = kIn, int64_t out = kOut, Task task = Task::node_class) {
+  TrainedModel::Parts parts;
+  parts.family = family;
+  parts.options = options;
+  parts.task = task;
+  parts.num_features = in;
+  parts.num_outputs = out;
+  parts.edges.attributes = options.edge_dim;
+  parts.origin = family.program;
+  parts.model = family.make(in, out, options);
+  randomise(*parts.model, draw);
+  return TrainedModel(std::move(parts));
+}
+
+models::ModelOptions options_of(const models::ModelFamily& family, size_t model = 0) {
+  models::ModelOptions o = family.defaults;
+  o.model = family.models[model];
+  o.hidden = 8;
+  o.heads = 2;
+  o.layers = 2;
+  return o;
+}
+
+/// Directed, sparse, so that a node's neighbourhood is a small part, with attributes and weights.
+Graph sparse_graph(Draw& draw, int64_t nodes = 60) {
+  const Graph graph = draw.graph(nodes, 2 * nodes);
+  return graph.with_edge_attr("attr", draw.normal({graph.num_edges(), 2}))
+      .with_edge_weight(draw.uniform({graph.num_edges()}, 0.5, 1.5));
+}
+
+}  // namespace
+
+TEST_CASE("a model gives a target the same output in its neighbourhood as in the whole graph") {
+  Draw draw(821, {}, DType::f32);
+  const Graph graph = sparse_graph(draw);
+  const Features x(draw.normal({graph.num_nodes(), kIn}));
+  std::vector<TrainedModel> all;
+  for (const auto& [family, model] : {std::pair{models::gcn(), 0},
+                                      {models::sage(), 0},
+                                      {models::gin(), 0},
+                                      {models::gin(), 1},
+                                      {models::gat(), 0},
+                                      {models::gat(), 1},
+                                      {models::transformer(), 0},
+                                      {models::agnn(), 0},
+                                      {models::gps(), 0}}) {
+    models::ModelOptions o = options_of(family, uz(model));
+    if (o.model != "gcn" && o.model != "sage" && o.model != "gin" && o.model != "agnn" && o.model != "gps")
+      o.edge_dim = 2;
+    all.push_back(trained(family, o, draw));
+  }
+  models::ModelOptions maxima = options_of(models::sage());
+  maxima.aggr = models::SageAggregation::pool;
+  all.push_back(trained(models::sage(), maxima, draw));
+  for (const TrainedModel& model : all) {
+    CAPTURE(model.describe());
+    const Tensor whole = model.outputs(graph, x);
+    for (const int64_t node : {0, 17, 59}) {
+      const Explainer explainer(model, graph, x, {Kind::node, node});
+      const NoGrad no_grad;
+      const Tensor own = whole.rows(node, node + 1),
+                   ones = Tensor::full({std::ssize(explainer.neighborhood().edges)}, 1.0);
+      CHECK(close(explainer.outputs().value(), own, 1e-5));
+      // Through masked messages, and features as a variable.
+      CHECK(close(explainer.outputs(Var(ones), Var(explainer.features())).value(), own, 1e-4));
+      if (node == 17 && !model.describe().starts_with("GPS"))
+        CHECK(std::ssize(explainer.neighborhood().nodes) < graph.num_nodes());
+    }
+  }
+}
+
+TEST_CASE("masks and attributions are those of PyG") {
+  for (const auto& [name, family] : {std::pair{"gcn", models::gcn()},
+                                     {"sage", models::sage()},
+                                     {"gin", models::gin()},
+                                     {"gat", models::gat()},
+                                     {"transformer", models::transformer()}})
+    on_devices(
+        name,
+        [&](PygCase& reference) {
+          models::ModelOptions o = options_of(family);
+          o.norm = models::Norm::none;
+          o.hidden = 6;
+          o.output_heads = 1;
+          Draw draw(1);
+          TrainedModel::Parts parts;
+          parts.family = family;
+          parts.options = o;
+          parts.task = Task::node_class;
+          parts.num_features = kIn;
+          parts.num_outputs = kOut;
+          parts.edges.weights = models::EdgeWeights::unused;
+          parts.origin = name;
+          parts.model = family.make(kIn, kOut, o);
+          reference.load(*parts.model);
+          const TrainedModel model(std::move(parts));
+          const Graph graph = Graph::from_coo(reference("x").size(0), reference("src"), reference("dst"));
+          const Features x(reference("x"));
+          CHECK(close(model.outputs(graph, x), reference("y"), 1e-5));
+          const Explainer explainer(model, graph, x,
+                                    {Kind::node, static_cast<int64_t>(reference.option("node", 0))});
+
+          // PyG's edge of each of ours that reaches the node.
+          const Explanation gradients = explainer.explain({.method = ExplainMethod::integrated_gradients});
+          const auto order = graph.input_order().to(Device::cpu()).to_vector<int32_t>();
+          const auto in_order = [&](const char* values_name) {
+            const Numbers given = values(reference(values_name));
+            std::vector<float> ours;
+            for (const int32_t e : gradients.edges)
+              ours.push_back(static_cast<float>(given[uz(order[uz(e)])]));
+            return Tensor::from(ours);
+          };
+          CHECK(close(Tensor::from(gradients.edge_importance), in_order("edge_gradients"), 1e-5));
+          const Tensor of_nodes = index_select(Var(reference("feature_gradients").to(Device::cpu())),
+                                               Tensor::from(explainer.neighborhood().nodes))
+                                      .value();
+          CHECK(close(gradients.node_feature_importance, of_nodes, 1e-5));
+
+          models::ExplainOptions learn{.epochs = static_cast<int64_t>(reference.option("epochs", 0)),
+                                       .lr = reference.option("lr", 0)};
+          learn.edge_start = in_order("first_edges");
+          learn.feature_start = reference("first_features");
+          const Explanation masks = explainer.explain(learn);
+          CHECK(close(Tensor::from(masks.edge_importance), in_order("edge_mask"), 1e-4));
+          CHECK(
+              close(Tensor::from(masks.feature_importance), reference("node_mask").to(Device::cpu()), 1e-4));
+        },
+        "pyg_explain.h5");
+}
+
+TEST_CASE("attributions of every kind of model add up, and explanations have the same bits on any threads") {
+  Draw draw(822, {}, DType::f32);
+  const Graph graph = sparse_graph(draw, 30);
+  const Tensor x = draw.normal({30, kIn});
+  const Tensor offsets = Tensor::from(std::vector<int64_t>{0, 30});
+  const auto check = [&](const TrainedModel& model, const ExplainTarget& target) {
+    CAPTURE(model.describe());
+    const Explainer explainer(model, graph, Features(x), target, offsets);
+    const Explanation why = explainer.explain({.method = ExplainMethod::integrated_gradients, .steps = 200});
+    CHECK(why.value != doctest::Approx(*why.baseline).epsilon(1e-3));
+    CHECK(why.attributed() == doctest::Approx(why.value - *why.baseline).epsilon(0.01));
+    CHECK(same_bits_on_any_threads(
+        [&] { return Tensor::from(explainer.explain({.epochs = 5}).edge_importance); }, {4}));
+  };
+  check(trained(models::gcn(), options_of(models::gcn()), draw), {Kind::node, 3});
+  check(trained(models::gat(), options_of(models::gat(), 1), draw), {Kind::node, 3});
+  check(trained(models::gps(), options_of(models::gps()), draw), {Kind::node, 3});
+  for (const auto& family : {models::graph_gin(), models::graph_gps()})
+    check(trained(family, options_of(family), draw, kIn, kOut, Task::graph_class), {Kind::graph, 0});
+  check(trained(models::link(), options_of(models::link()), draw, kIn, 1, Task::none), {Kind::edge, 3, 8});
+  const EdgeIndex ends = graph.edge_index();
+  models::ModelOptions with_attributes = options_of(models::edge());
+  with_attributes.edge_dim = 2;
+  check(trained(models::edge(), with_attributes, draw, kIn, kOut, Task::edge_class),
+        {Kind::edge, ends.src.data<int32_t>()[5], ends.dst.data<int32_t>()[5]});
+  check(trained(models::gcn(), options_of(models::gcn()), draw, kIn, 1, Task::node_regression),
+        {Kind::node, 3});
+}
+
+TEST_CASE("fidelity keeps and removes the most important edges") {
+  Draw draw(823, {}, DType::f32);
+  const Graph graph = sparse_graph(draw);
+  const Features x(draw.normal({graph.num_nodes(), kIn}));
+  const TrainedModel model = trained(models::gin(), options_of(models::gin()), draw);
+  const Explainer explainer(model, graph, x, {Kind::node, 17});
+  const Explanation why = explainer.explain({.method = ExplainMethod::integrated_gradients});
+  const auto count = std::ssize(why.edges);
+  REQUIRE(count > 3);
+  const auto all = explainer.fidelity(why, count), some = explainer.fidelity(why, 2);
+  CHECK(all.kept == doctest::Approx(all.whole).epsilon(1e-4));
+  CHECK(*all.minus == 0.0);
+  CHECK(some.share == doctest::Approx(2.0 / static_cast<double>(count)));
+  // A GIN without edges is one on the graph without those that were removed.
+  const std::vector<int32_t> order = models::edges_by_importance(why);
+  std::vector<int32_t> rest;
+  for (int32_t e = 0; e < graph.num_edges(); ++e)
+    if (e != why.edges[uz(order[0])] && e != why.edges[uz(order[1])]) rest.push_back(e);
+  const Tensor without = model.outputs(edge_subgraph(graph, Tensor::from(rest)), x).rows(17, 18);
+  const Predictions expected = predictions_of(Task::node_class, without);
+  CHECK(some.removed == doctest::Approx(values(expected.probability)[uz(why.output)]).epsilon(1e-4));
+  CHECK(*some.plus == (expected.prediction.item() == static_cast<double>(why.output) ? 0.0 : 1.0));
+  const models::Fidelity score{.plus = 0.5, .minus = 0.25};
+  CHECK(*score.characterization() == doctest::Approx(1.0 / (0.5 / 0.5 + 0.5 / 0.75)));
+}
+
+TEST_CASE("attention is the largest coefficient, an isolated node has no edges, bad targets are refused") {
+  Draw draw(824, {}, DType::f32);
+  const Graph graph = Graph::from_coo(5, Tensor::from(std::vector<int32_t>{0, 1, 2}),
+                                      Tensor::from(std::vector<int32_t>{1, 2, 1}));
+  const Features x(draw.normal({5, kIn}));
+  const TrainedModel gat = trained(models::gat(), options_of(models::gat()), draw),
+                     gcn = trained(models::gcn(), options_of(models::gcn()), draw);
+  const Explanation why =
+      Explainer(gat, graph, x, {Kind::node, 1}).explain({.method = ExplainMethod::attention});
+  const AttentionWeights weights = gat.attention(graph, x);
+  for (size_t e = 0; e < why.edges.size(); ++e) {
+    double largest = 0.0;
+    for (int64_t k = 0; k < weights.edges.src.numel(); ++k)
+      if (weights.edges.src.data<int32_t>()[k] == why.src[e] &&
+          weights.edges.dst.data<int32_t>()[k] == why.dst[e])
+        for (const Tensor& layer : weights.layers)
+          for (int64_t h = 0; h < layer.size(1); ++h)
+            largest = std::max(largest, static_cast<double>(layer.data<float>()[k * layer.size(1) + h]));
+    CHECK(why.edge_importance[e] == doctest::Approx(largest));
+  }
+  CHECK(why.edges.size() == 3);
+  for (const auto method : {ExplainMethod::gnn_explainer, ExplainMethod::integrated_gradients}) {
+    const Explainer alone(gcn, graph, x, {Kind::node, 4});
+    const Explanation none = alone.explain({.method = method, .epochs = 3});
+    CHECK(none.edges.empty());
+    CHECK(std::ssize(none.feature_importance) == kIn);
+    CHECK(alone.fidelity(none, 3).share == 0.0);
+  }
+  const auto error = [&](const TrainedModel& model, const ExplainTarget& target,
+                         const models::ExplainOptions& o = {}) {
+    return error_of<UsageError>([&] { (void)Explainer(model, graph, x, target).explain(o); });
+  };
+  CHECK(mentions(error(gcn, {Kind::node, 5}), "node 5: expected 0 to 4"));
+  CHECK(mentions(error(gcn, {Kind::graph, 0}), "a model of nodes, got a target among graphs"));
+  CHECK(mentions(error(gcn, {Kind::node, 0}, {.method = ExplainMethod::attention}),
+                 "has no attention, expected a GAT"));
+  CHECK(mentions(error(gcn, {Kind::node, 0}, {.output = 3}), "output 3: expected 0 to 2"));
+  const TrainedModel gps = trained(models::gps(), options_of(models::gps()), draw);
+  CHECK(mentions(error(gps, {Kind::node, 0}, {.method = ExplainMethod::attention}), "attends to all nodes"));
+}
