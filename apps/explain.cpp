@@ -16,6 +16,8 @@ using models::ExplainTarget;
 
 namespace {
 
+constexpr double kLargestError = 0.02;  // of attributions, without a warning
+
 /// Names of nodes or graphs near a misspelt one.
 std::string near_names(const std::string& word, const Dataset& data, bool of_graphs) {
   if (of_graphs) return did_you_mean(word, data.graph_names);
@@ -73,6 +75,10 @@ void print(const ExplanationReport& report, const models::Fidelity& fidelity, in
   if (why.baseline)
     fmt::print("attributions add up to {:.6g}: output {:.6g}, without edges and features {:.6g}\n",
                why.attributed(), why.value, *why.baseline);
+  if (why.baseline && std::abs(why.attributed() - (why.value - *why.baseline)) >
+                          kLargestError * std::abs(why.value - *why.baseline))
+    log_warning("attributions miss the difference by more than {:g} %: take more --steps",
+                100.0 * kLargestError);
   if (why.edges.empty()) return;
   fmt::print(
       "kept {:.1f} % of the edges: {} {:.4f} with these alone, {:.4f} without them{}\n",

@@ -28,7 +28,8 @@ void detail::record_attention(const Relation& relation, int64_t heads, const Ten
   for (int64_t begin = 0; begin < edges; begin += kAtOnce) {
     const int64_t end = std::min(begin + kAtOnce, edges);
     Tensor part = all.rows(begin, end);
-    part.copy_(logits({src.rows(begin, end), dst.rows(begin, end), attr ? attr.rows(begin, end) : Tensor()}));
+    const EdgePart some{src.rows(begin, end), dst.rows(begin, end), attr ? attr.rows(begin, end) : Tensor()};
+    part.copy_(logits(some).to(DType::f32));
   }
   record.layers_.push_back({relation, edge_softmax(relation, Var(all)).value()});
   current_record = &record;

@@ -146,6 +146,7 @@ std::string svg(const Picture& picture) {
     text += fmt::format(
         "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"{}\" stroke=\"#222\" stroke-width=\"{}\"/>\n",
         places[i].x, places[i].y, marked ? 9 : 6, marked ? "#f28e2b" : "#fff", marked ? 2 : 1);
+    if (!picture.named[i]) continue;
     text += fmt::format(
         "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{}\" text-anchor=\"middle\" fill=\"#222\" "
         "stroke=\"#fff\" stroke-width=\"3\" paint-order=\"stroke\"{}>{}</text>\n",

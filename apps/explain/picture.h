@@ -15,6 +15,7 @@ struct Picture {
   std::string title, note;
   std::vector<std::string> labels;
   std::vector<bool> marked;  ///< of nodes: the target's
+  std::vector<bool> named;   ///< of nodes: with their labels
   std::vector<Edge> edges;
   bool directed = false;  ///< arrows; otherwise the two directions of a pair are one line, the larger one's
 };

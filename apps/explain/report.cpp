@@ -18,6 +18,7 @@ using adj::detail::Column;
 namespace {
 
 constexpr int64_t kMostDrawn = 150;  // edges in a picture
+constexpr size_t kMostNamed = 40;    // nodes up to which all are named
 
 }  // namespace
 
@@ -112,8 +113,9 @@ void ExplanationReport::draw(const std::string& path, int64_t top) const {
   const auto drawn = std::min<int64_t>(std::max<int64_t>(top, kMostDrawn), std::ssize(order));
   Picture picture;
   picture.title = fmt::format("{}: {}", target, output);
-  picture.note =
-      fmt::format("{}, {} of the {} edges that reach it", name_of(why->method), drawn, order.size());
+  const bool is_signed = why->method == models::ExplainMethod::integrated_gradients;
+  picture.note = fmt::format("{}, {} of the {} edges that reach it{}", name_of(why->method), drawn,
+                             order.size(), is_signed ? "; blue raises the output, red lowers it" : "");
   picture.directed = !data->undirected && !data->graph.is_symmetric();
   std::map<int32_t, int32_t> places;
   const auto place = [&](int32_t row) {
@@ -131,6 +133,13 @@ void ExplanationReport::draw(const std::string& path, int64_t top) const {
     const int32_t src = place(why->src[e]), dst = place(why->dst[e]);
     picture.edges.push_back({src, dst, importance(edge)});
   }
+  picture.named.assign(picture.labels.size(), picture.labels.size() <= kMostNamed);
+  for (size_t i = 0; i < picture.marked.size(); ++i)
+    if (picture.marked[i]) picture.named[i] = true;
+  for (int64_t k = 0; k < std::min(top, drawn); ++k)
+    for (const int32_t end :
+         {picture.edges[static_cast<size_t>(k)].src, picture.edges[static_cast<size_t>(k)].dst})
+      picture.named[static_cast<size_t>(end)] = true;
   replace_file(path, svg(picture));
 }
 
