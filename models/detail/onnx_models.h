@@ -1,0 +1,36 @@
+#pragma once
+
+#include <adjoint/models/detail/onnx_layers.h>
+#include <adjoint/models/options.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace adj::detail {
+
+/// What a model is applied to.
+struct OnnxInputs {
+  OnnxValue x;      ///< float32 [nodes, features], scaled
+  OnnxEdges edges;  ///< with the attributes and weights that the model takes
+  OnnxValue batch;  ///< int64 [nodes], of models of graphs
+  OnnxValue pairs;  ///< int64 [2, pairs], of models of links
+};
+
+struct OnnxOutputs {
+  OnnxValue logits;      ///< [nodes, outputs], [graphs, outputs], [edges, outputs], or [pairs] of links
+  OnnxValue embeddings;  ///< [nodes, width] of links, else absent
+};
+
+/// How the models of a program are written.
+struct OnnxFamily {
+  std::string program;
+  /// Those with an effect on a trained model; others must be as before they existed.
+  std::vector<std::string> options;
+  std::function<OnnxOutputs(const OnnxModule&, const OnnxInputs&, const models::ModelOptions&)> write;
+};
+
+/// Null if models of the program are not expressed.
+const OnnxFamily* onnx_family(const std::string& program);
+
+}  // namespace adj::detail
