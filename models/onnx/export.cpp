@@ -41,8 +41,6 @@ const detail::OnnxFamily& writer_of(const ModelDescription& model) {
     if (value != model.facts.end() && value->second != option.before)
       fail("{}: --{} {} is not exported to ONNX", model.origin, option.name, value->second);
   }
-  if (model.quantization.quantizes())
-    fail("{}: --features-bits {} is not exported to ONNX", model.origin, model.quantization.bits());
   if (model.options.node_features == NodeFeatures::learned)
     fail("{}: --node-features learned is not exported to ONNX, as only the nodes of the training have some",
          model.origin);
@@ -66,14 +64,27 @@ OnnxValue made_features(const ModelDescription& model, const detail::OnnxEdges& 
   return gather(graph.constant("one_hot", Tensor::from(unit, {columns, columns})), rows);
 }
 
-OnnxValue scaled(const ModelDescription& model, const OnnxValue& x) {
+/// FeatureScaling::apply(), to the bit for columns: quantisation may follow.
+OnnxValue scaled(const FeatureScaling& scaling, const OnnxValue& x) {
   OnnxGraph& graph = *x.graph;
-  if (model.scaling.standardizes())
-    return (x - graph.constant("features.mean", model.scaling.mean())) /
-           graph.constant("features.deviation", model.scaling.deviation());
-  if (model.scaling.kind() == FeatureScaling::Kind::none) return x;
+  const auto inverse = [&](const OnnxValue& value) { return graph.node("Reciprocal", {value}); };
+  if (scaling.standardizes())
+    return (x - graph.constant("features.mean", scaling.mean())) *
+           inverse(graph.constant("features.deviation", scaling.deviation()));
+  if (scaling.kind() == FeatureScaling::Kind::none) return x;
   const OnnxValue sum = sum_last(x, true);
-  return x / where(graph.node("Equal", {sum, graph.number(0.0f)}), graph.number(1.0f), sum);
+  return x * inverse(where(graph.node("Equal", {sum, graph.number(0.0f)}), graph.number(1.0f), sum));
+}
+
+/// FeatureQuantization::apply(), as numbers.
+OnnxValue quantized(const FeatureQuantization& quantization, const OnnxValue& x) {
+  if (!quantization.quantizes()) return x;
+  OnnxGraph& graph = *x.graph;
+  const OnnxValue scale = graph.constant("features.scale", quantization.scale()),
+                  zero = graph.constant("features.zero", quantization.zero()),
+                  largest = graph.number(static_cast<float>((1 << quantization.bits()) - 1));
+  const OnnxValue rounded = graph.node("Round", {x / scale + zero});
+  return scale * (graph.node("Min", {graph.node("Max", {rounded, graph.number(0.0f)}), largest}) - zero);
 }
 
 /// Declares the inputs of the file, and prepares them.
@@ -103,7 +114,8 @@ detail::OnnxInputs inputs_of(OnnxGraph& graph, const ModelDescription& model, bo
   if (!has_x && !in.batch) in.edges.nodes = graph.input("num_nodes", DType::i64, {"1"});
   if (!in.edges.nodes) in.edges.nodes = shape_of(has_x ? in.x : in.batch, 0, 1);
   if (model.task == Task::none) in.pairs = graph.input("pairs", DType::i64, {"2", "pairs"});
-  in.x = scaled(model, has_x ? in.x : made_features(model, in.edges));
+  in.x = has_x ? in.x : made_features(model, in.edges);
+  in.x = quantized(model.quantization, scaled(model.scaling, in.x));
   return in;
 }
 
