@@ -25,7 +25,7 @@ AWESOME = Path("/usr/share/doxygen-awesome-css")
 # The site's menu, by its parts: the pages and their titles there. Those of the first are not below a title of their own.
 MENU = {
     "": {"docs/tutorial.md": "Tutorial", "docs/tables.md": "Tables", "docs/formats.md": "Formats", "docs/howto.md": "How-tos", "docs/programs.md": "Programs", "docs/library.md": "Library",
-               "docs/pyg.md": "From PyTorch and PyG", "docs/python.md": "Python", "data/README.md": "Datasets",
+               "docs/pyg.md": "From PyTorch and PyG", "docs/python.md": "Python", "docs/onnx.md": "ONNX", "data/README.md": "Datasets",
                "docs/errors.md": "Errors", "docs/glossary.md": "Glossary"},
     "How it works": {"docs/kernels.md": "Kernels", "docs/tensor_cores.md": "Tensor cores", "docs/bits.md": "Bit tensors",
                      "docs/quantized.md": "Quantised models", "docs/reliability.md": "Reliability",

@@ -62,8 +62,6 @@ class OnnxGraph {
 
  private:
   struct File;
-  OnnxValue add_constant(const std::string& name, const Tensor& value);
-
   std::unique_ptr<File> file_;
   std::map<std::string, Tensor> weights_;
   std::set<std::string> used_, constants_;
@@ -80,6 +78,7 @@ OnnxValue gather(const OnnxValue& x, const OnnxValue& rows);
 /// Elementwise; `condition` is boolean.
 OnnxValue where(const OnnxValue& condition, const OnnxValue& a, const OnnxValue& b);
 OnnxValue concat(const std::vector<OnnxValue>& parts, int64_t axis = 0);
+OnnxValue cast(const OnnxValue& x, DType dtype);  ///< float32 or int64
 /// 0 in `shape` keeps an extent, -1 takes what is left.
 OnnxValue reshape(const OnnxValue& x, const std::vector<int64_t>& shape);
 OnnxValue unsqueeze(const OnnxValue& x, int64_t axis);

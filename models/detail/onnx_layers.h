@@ -31,13 +31,14 @@ struct OnnxEdges {
 /// The loops replaced by one of each node, behind the other edges, with the mean attributes of the node's
 /// others (SelfLoops::renewed). Without weights.
 OnnxEdges with_renewed_loops(const OnnxEdges& edges);
-/// The first loop of each node, of weight 1 unless it has some: of several the last (SelfLoops::completed).
+/// The loops replaced by one of each node, of weight 1, or that of the last it had (SelfLoops::completed).
 OnnxEdges with_completed_loops(const OnnxEdges& edges);
 
 /// Rows of x [M, F] of equal `group`, int64 [M], reduced: [count, F], count int64 [1]. 0 for none.
 OnnxValue reduce_by(Reduce reduce, const OnnxValue& x, const OnnxValue& group, const OnnxValue& count);
 
 OnnxValue activated(Activation activation, const OnnxValue& x);
+OnnxValue at_least(float least, const OnnxValue& x);  ///< max(x, least)
 OnnxValue l2_normalized(const OnnxValue& x);
 OnnxValue linear(const OnnxModule& module, const OnnxValue& x);  ///< with a bias if the module has one
 OnnxValue mlp(const OnnxModule& module, const OnnxValue& x);     ///< nn::MLP

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/models/detail/onnx_layers.h>
-#include <adjoint/models/options.h>
+#include <adjoint/models/model_description.h>
 
 #include <functional>
 #include <string>
@@ -17,6 +17,10 @@ struct OnnxInputs {
   OnnxValue pairs;  ///< int64 [2, pairs], of models of links
 };
 
+/// Declares the inputs of a file, and prepares them as the training did. `takes_weights`: the layers weigh
+/// edges.
+OnnxInputs onnx_inputs(OnnxGraph& graph, const ModelDescription& model, bool takes_weights);
+
 struct OnnxOutputs {
   OnnxValue logits;      ///< [nodes, outputs], [graphs, outputs], [edges, outputs], or [pairs] of links
   OnnxValue embeddings;  ///< [nodes, width] of links, else absent
@@ -25,6 +29,7 @@ struct OnnxOutputs {
 /// How the models of a program are written.
 struct OnnxFamily {
   std::string program;
+  std::vector<std::string> models;  ///< ModelOptions::model
   /// Those with an effect on a trained model; others must be as before they existed.
   std::vector<std::string> options;
   std::function<OnnxOutputs(const OnnxModule&, const OnnxInputs&, const models::ModelOptions&)> write;

@@ -13,8 +13,8 @@ namespace adj {
 
 namespace {
 
-using detail::concat, detail::OnnxGraph, detail::OnnxValue;
-using models::EdgeWeights, models::NodeFeatures;
+using detail::OnnxGraph, detail::OnnxValue;
+using models::NodeFeatures;
 
 /// Options that only a training has.
 constexpr std::string_view kOfTraining[] = {"dropout", "attention-dropout"};
@@ -41,82 +41,13 @@ const detail::OnnxFamily& writer_of(const ModelDescription& model) {
     if (value != model.facts.end() && value->second != option.before)
       fail("{}: --{} {} is not exported to ONNX", model.origin, option.name, value->second);
   }
+  if (!model.options.model.empty() &&
+      std::ranges::find(writer->models, model.options.model) == writer->models.end())
+    fail("{}: --model {} is not exported to ONNX", model.origin, model.options.model);
   if (model.options.node_features == NodeFeatures::learned)
     fail("{}: --node-features learned is not exported to ONNX, as only the nodes of the training have some",
          model.origin);
   return *writer;
-}
-
-/// Columns of features made of the graph: [nodes, columns].
-OnnxValue made_features(const ModelDescription& model, const detail::OnnxEdges& edges) {
-  OnnxGraph& graph = *edges.nodes.graph;
-  const int64_t columns = model.num_features;
-  const OnnxValue shape = concat({edges.nodes, graph.integers({1})});
-  if (model.options.node_features == NodeFeatures::constant) return filled(shape, 1.0f);
-  const OnnxValue ones = unsqueeze(filled(shape_of(edges.target, 0, 1), 1.0f), 1);
-  const OnnxValue degree = reduce_by(Reduce::sum, ones, edges.target, edges.nodes);
-  if (model.options.node_features == NodeFeatures::degree && columns == 1) return degree;
-  // One-hot, as rows of a matrix: a degree without a column is an error, as in a prediction here.
-  std::vector<float> unit(static_cast<size_t>(columns * columns), 0.0f);
-  for (int64_t k = 0; k < columns; ++k) unit[static_cast<size_t>(k * columns + k)] = 1.0f;
-  const OnnxValue rows = graph.node("Cast", {graph.node("Squeeze", {degree, graph.integers({1})})},
-                                    {{"to", int64_t{7}}});  // int64
-  return gather(graph.constant("one_hot", Tensor::from(unit, {columns, columns})), rows);
-}
-
-/// FeatureScaling::apply(), to the bit for columns: quantisation may follow.
-OnnxValue scaled(const FeatureScaling& scaling, const OnnxValue& x) {
-  OnnxGraph& graph = *x.graph;
-  const auto inverse = [&](const OnnxValue& value) { return graph.node("Reciprocal", {value}); };
-  if (scaling.standardizes())
-    return (x - graph.constant("features.mean", scaling.mean())) *
-           inverse(graph.constant("features.deviation", scaling.deviation()));
-  if (scaling.kind() == FeatureScaling::Kind::none) return x;
-  const OnnxValue sum = sum_last(x, true);
-  return x * inverse(where(graph.node("Equal", {sum, graph.number(0.0f)}), graph.number(1.0f), sum));
-}
-
-/// FeatureQuantization::apply(), as numbers.
-OnnxValue quantized(const FeatureQuantization& quantization, const OnnxValue& x) {
-  if (!quantization.quantizes()) return x;
-  OnnxGraph& graph = *x.graph;
-  const OnnxValue scale = graph.constant("features.scale", quantization.scale()),
-                  zero = graph.constant("features.zero", quantization.zero()),
-                  largest = graph.number(static_cast<float>((1 << quantization.bits()) - 1));
-  const OnnxValue rounded = graph.node("Round", {x / scale + zero});
-  return scale * (graph.node("Min", {graph.node("Max", {rounded, graph.number(0.0f)}), largest}) - zero);
-}
-
-/// Declares the inputs of the file, and prepares them.
-detail::OnnxInputs inputs_of(OnnxGraph& graph, const ModelDescription& model, bool takes_weights) {
-  const NodeFeatures kind = model.options.node_features;
-  const bool has_x = kind == NodeFeatures::file || kind == NodeFeatures::random_walk;
-  detail::OnnxInputs in;
-  if (has_x) in.x = graph.input("x", DType::f32, {"nodes", std::to_string(model.num_features)});
-  const OnnxValue ends = graph.input("edge_index", DType::i64, {"2", "edges"});
-  const auto row = [&](int64_t k) {
-    return graph.node("Squeeze", {gather(ends, graph.integers({k})), graph.integers({0})});
-  };
-  in.edges = {.source = row(0), .target = row(1), .attr = {}, .weight = {}, .nodes = {}};
-  const models::EdgeInputs& edges = model.edges;
-  OnnxValue weight;
-  if ((edges.weights == EdgeWeights::used && takes_weights) || edges.weights == EdgeWeights::attribute)
-    weight = graph.input("edge_weight", DType::f32, {"edges"});
-  if (edges.attributes > 0)
-    in.edges.attr = graph.input("edge_attr", DType::f32, {"edges", std::to_string(edges.attributes)});
-  if (edges.weights == EdgeWeights::attribute) {
-    const OnnxValue column = unsqueeze(weight, 1);
-    in.edges.attr = in.edges.attr ? concat({in.edges.attr, column}, 1) : column;
-  } else {
-    in.edges.weight = weight;
-  }
-  if (model.of_graphs()) in.batch = graph.input("batch", DType::i64, {"nodes"});
-  if (!has_x && !in.batch) in.edges.nodes = graph.input("num_nodes", DType::i64, {"1"});
-  if (!in.edges.nodes) in.edges.nodes = shape_of(has_x ? in.x : in.batch, 0, 1);
-  if (model.task == Task::none) in.pairs = graph.input("pairs", DType::i64, {"2", "pairs"});
-  in.x = has_x ? in.x : made_features(model, in.edges);
-  in.x = quantized(model.quantization, scaled(model.scaling, in.x));
-  return in;
 }
 
 void declare_outputs(OnnxGraph& graph, const ModelDescription& model, const detail::OnnxOutputs& found) {
@@ -185,7 +116,7 @@ OnnxFile to_onnx(const TrainedModel& trained) {
   const ModelDescription& model = trained.description();
   const detail::OnnxFamily& writer = writer_of(model);
   OnnxGraph graph(trained.model().state());
-  const detail::OnnxInputs in = inputs_of(graph, model, trained.model().edge_support().weights);
+  const detail::OnnxInputs in = detail::onnx_inputs(graph, model, trained.model().edge_support().weights);
   declare_outputs(graph, model, writer.write({graph}, in, model.options));
   const std::vector<std::string> unused = graph.unused_weights();
   if (!unused.empty()) fail("{}: {} is not exported to ONNX", model.origin, unused.front());

@@ -3,7 +3,6 @@
 #include <adjoint/models/detail/onnx_graph.h>
 
 #include <bit>
-#include <cstring>
 #include <limits>
 
 #include <fmt/ranges.h>
@@ -38,25 +37,17 @@ std::string declare(onnx_file::ValueInfo& info, const std::string& name, DType d
   return fmt::format("{} {} [{}]", name, name_of(dtype), fmt::join(shape, ", "));
 }
 
-struct Setter {
-  onnx_file::Attribute& attribute;
-  void operator()(int64_t value) const {
-    attribute.set_type(onnx_file::Attribute::INT);
-    attribute.set_i(value);
-  }
-  void operator()(float value) const {
-    attribute.set_type(onnx_file::Attribute::FLOAT);
-    attribute.set_f(value);
-  }
-  void operator()(const std::string& value) const {
-    attribute.set_type(onnx_file::Attribute::STRING);
-    attribute.set_s(value);
-  }
-  void operator()(const std::vector<int64_t>& value) const {
-    attribute.set_type(onnx_file::Attribute::INTS);
-    attribute.mutable_ints()->Add(value.begin(), value.end());
-  }
-};
+using Attribute = onnx_file::Attribute;
+
+Attribute::Type set(Attribute& attribute, int64_t value) { return attribute.set_i(value), Attribute::INT; }
+Attribute::Type set(Attribute& attribute, float value) { return attribute.set_f(value), Attribute::FLOAT; }
+Attribute::Type set(Attribute& attribute, const std::string& value) {
+  return attribute.set_s(value), Attribute::STRING;
+}
+Attribute::Type set(Attribute& attribute, const std::vector<int64_t>& value) {
+  attribute.mutable_ints()->Add(value.begin(), value.end());
+  return Attribute::INTS;
+}
 
 }  // namespace
 
@@ -129,9 +120,9 @@ OnnxValue OnnxGraph::node(const std::string& op, const std::vector<OnnxValue>& i
   for (const OnnxValue& input : inputs) node.add_input(input.name);
   node.add_output(name);
   for (const auto& [attribute, value] : attributes) {
-    onnx_file::Attribute& added = *node.add_attribute();
+    Attribute& added = *node.add_attribute();
     added.set_name(attribute);
-    std::visit(Setter{added}, value);
+    added.set_type(std::visit([&](const auto& of_type) { return set(added, of_type); }, value));
   }
   return {this, name};
 }
@@ -168,6 +159,10 @@ OnnxValue where(const OnnxValue& condition, const OnnxValue& a, const OnnxValue&
 
 OnnxValue concat(const std::vector<OnnxValue>& parts, int64_t axis) {
   return parts.front().graph->node("Concat", parts, {{"axis", axis}});
+}
+
+OnnxValue cast(const OnnxValue& x, DType dtype) {
+  return x.graph->node("Cast", {x}, {{"to", int64_t{type_of(dtype)}}});
 }
 
 OnnxValue reshape(const OnnxValue& x, const std::vector<int64_t>& shape) {

@@ -11,6 +11,13 @@ namespace {
 using Options = models::ModelOptions;
 using Convolution = std::function<OnnxValue(const OnnxModule&, const OnnxValue& x, bool last)>;
 
+/// Throws for a value that the functions here do not know.
+template <class T>
+void expect_exported(const char* option, T value, std::initializer_list<T> known) {
+  ADJ_CHECK(std::ranges::find(known, value) != known.end(), "--{} {} is not exported to ONNX", option,
+            name_of(value));
+}
+
 /// models::Stack; `convolve` applies one of "convs".
 OnnxValue onnx_stack(const OnnxModule& model, OnnxValue x, const Options& o, Activation activation,
                      const Convolution& convolve) {
@@ -20,6 +27,7 @@ OnnxValue onnx_stack(const OnnxModule& model, OnnxValue x, const Options& o, Act
     const OnnxModule norm = model["norms"][l];
     if (o.norm == models::Norm::batch) y = batch_norm(norm, y);
     if (o.norm == models::Norm::layer) y = layer_norm(norm, y);
+    expect_exported("norm", o.norm, {models::Norm::none, models::Norm::batch, models::Norm::layer});
     y = activated(activation, y);
     x = o.residual && l > 0 ? x + y : y;
   }
@@ -34,7 +42,9 @@ OnnxValue onnx_gcn(const OnnxModule& model, const OnnxInputs& in, const Options&
 }
 
 OnnxValue onnx_sage(const OnnxModule& model, const OnnxInputs& in, const Options& o) {
-  const Reduce reduce = o.aggr == models::SageAggregation::mean ? Reduce::mean : Reduce::max;
+  using enum models::SageAggregation;
+  expect_exported("aggr", o.aggr, {mean, max, pool});
+  const Reduce reduce = o.aggr == mean ? Reduce::mean : Reduce::max;
   return onnx_stack(model, in.x, o, Activation::relu, [&](const OnnxModule& conv, const OnnxValue& x, bool) {
     return sage_conv(conv, in.edges, x, reduce);
   });
@@ -128,6 +138,7 @@ OnnxOutputs onnx_link(const OnnxModule& model, const OnnxInputs& in, const Optio
     return gather(z, graph.node("Squeeze", {gather(in.pairs, graph.integers({k})), graph.integers({0})}));
   };
   const OnnxValue product = end(0) * end(1);
+  expect_exported("decoder", o.links.decoder, {models::Decoder::dot, models::Decoder::mlp});
   if (o.links.decoder == models::Decoder::dot) return {sum_last(product), z};
   return {graph.node("Squeeze", {mlp(model["decoder"], product), graph.integers({1})}), z};
 }
@@ -140,10 +151,10 @@ OnnxValue onnx_edge(const OnnxModule& model, const OnnxInputs& in, const Options
   return linear(model["output"], activated(Activation::relu, y));
 }
 
-/// The encoder does not take the attributes that the decoder does, but for a GAT.
-OnnxFamily of_logits(const char* program, std::vector<std::string> options,
+/// A family of models with one output.
+OnnxFamily of_logits(const char* program, std::vector<std::string> models, std::vector<std::string> options,
                      OnnxValue (*write)(const OnnxModule&, const OnnxInputs&, const Options&)) {
-  return {program, std::move(options),
+  return {program, std::move(models), std::move(options),
           [write](const OnnxModule& model, const OnnxInputs& in, const Options& o) -> OnnxOutputs {
             return {write(model, in, o), {}};
           }};
@@ -151,17 +162,18 @@ OnnxFamily of_logits(const char* program, std::vector<std::string> options,
 
 const std::vector<OnnxFamily>& onnx_families() {
   static const std::vector<OnnxFamily> all{
-      of_logits("train_gcn", {"norm"}, onnx_gcn),
-      of_logits("train_sage", {"norm", "residual", "aggr"}, onnx_sage),
-      of_logits("train_gat", {"norm", "residual", "heads", "output-heads"}, onnx_gat),
-      of_logits("train_gin", {"norm", "residual", "train-eps"}, onnx_gin),
-      of_logits("train_transformer", {"norm", "residual", "heads", "gate"}, onnx_transformer),
-      of_logits("train_agnn", {}, onnx_agnn),
-      of_logits("train_gps", {"heads"}, onnx_gps),
-      of_logits("train_graph_gps", {"heads", "pool"}, onnx_graph_gps),
-      of_logits("train_graph_gin", {"train-eps", "pool"}, onnx_graph_gin),
-      of_logits("train_edge", {"embedding", "aggr", "heads"}, onnx_edge),
-      {"train_link", {"embedding", "decoder", "aggr", "heads"}, onnx_link},
+      of_logits("train_gcn", {"gcn"}, {"norm"}, onnx_gcn),
+      of_logits("train_sage", {"sage"}, {"norm", "residual", "aggr"}, onnx_sage),
+      of_logits("train_gat", {"gat", "gatv2"}, {"norm", "residual", "heads", "output-heads"}, onnx_gat),
+      of_logits("train_gin", {"gin", "gine"}, {"norm", "residual", "train-eps"}, onnx_gin),
+      of_logits("train_transformer", {"transformer"}, {"norm", "residual", "heads", "gate"},
+                onnx_transformer),
+      of_logits("train_agnn", {"agnn"}, {}, onnx_agnn),
+      of_logits("train_gps", {"gps"}, {"heads"}, onnx_gps),
+      of_logits("train_graph_gps", {"graph-gps"}, {"heads", "pool"}, onnx_graph_gps),
+      of_logits("train_graph_gin", {"graph-gin", "graph-gine"}, {"train-eps", "pool"}, onnx_graph_gin),
+      of_logits("train_edge", {"gcn", "sage", "gat"}, {"embedding", "aggr", "heads"}, onnx_edge),
+      {"train_link", {"gcn", "sage", "gat"}, {"embedding", "decoder", "aggr", "heads"}, onnx_link},
   };
   return all;
 }

@@ -58,7 +58,7 @@ SHORTER = {
     r"--devices (cuda:0,cuda:1|all)": "--devices cpu,cpu",
     r" OPTIONS": "",
 }
-OPTIONAL = ("torch", "torch_geometric", "dgl", "networkx", "safetensors", "scipy")  # not all of them from Debian
+OPTIONAL = ("torch", "torch_geometric", "dgl", "networkx", "safetensors", "scipy", "onnxruntime")  # not all of them from Debian
 NET = 'with h5py.File("net.h5", "a") as f:\n'
 BEFORE = {  # the rest of a first line does not matter
     '    text, at = f["nodes/name"]': NET,
