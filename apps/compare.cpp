@@ -2,6 +2,7 @@
 // differ.
 
 #include "common/command_line.h"
+#include "common/run_table.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/training.h>
 
@@ -39,13 +40,6 @@ std::string name_of_folder(const std::string& folder) {
 std::string path_of(const RunSummary& run) {
   const auto path = run.options.find("data");
   return path == run.options.end() ? "" : path->second;
-}
-
-/// Whether higher values are better; absent for an unknown metric.
-std::optional<bool> direction_of(const std::string& metric) {
-  for (const Metric& one : link_metrics(metric))
-    if (one.option == metric) return one.higher_is_better;
-  return higher_is_better(metric);
 }
 
 /// The runs, with the names of their folders, or of equal names the paths. Throws DataError.
@@ -116,17 +110,6 @@ void explain_ranks(const std::vector<Entry>& entries) {
   }
 }
 
-struct Column {
-  std::string name;
-  std::vector<std::string> cells;  // of each run
-};
-
-/// "0.8149999999" as "0.815".
-std::string short_number(const std::string& text) {
-  const auto number = number_in<double>(text);
-  return number ? fmt::format("{:.5g}", *number) : text;
-}
-
 /// Members of --json that are results of a run.
 bool is_outcome(const std::string& name) {
   static const std::set<std::string> kNames{"train_loss", "best_epoch", "epochs_run",
@@ -192,36 +175,34 @@ std::vector<Column> differing_options(const std::vector<Entry>& entries) {
   return all;
 }
 
-size_t characters(const std::string& text) {
-  return static_cast<size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0u) != 0x80u; }));
-}
-
-/// Appends a cell to each line, in a column of equal width.
-void append(std::vector<std::string>& lines, const std::vector<std::string>& cells, bool left) {
-  size_t width = 0;
-  for (const std::string& cell : cells) width = std::max(width, characters(cell));
-  for (size_t k = 0; k < lines.size(); ++k) {
-    const std::string space(width - characters(cells[k]), ' ');
-    lines[k] += left ? cells[k] + space : "  " + space + cells[k];
-  }
-}
-
 /// A row for each run: a star if it is the best, its name, and its cells.
 void print(const std::vector<Entry>& entries, const std::vector<Column>& columns) {
   std::vector<std::string> names{"  run"};
   for (const Entry& entry : entries) names.push_back((entry.best ? "* " : "  ") + excerpt(entry.name));
-  std::vector<std::string> lines(names.size());
-  append(lines, names, true);
-  for (const Column& column : columns) {
-    std::vector<std::string> cells{excerpt(column.name)};
-    for (const std::string& cell : column.cells) cells.push_back(cell.empty() ? "-" : cell);
-    append(lines, cells, false);
-  }
-  fmt::print("{}\n", fmt::join(lines, "\n"));
+  print_table(names, columns);
 }
 
-void compare(const std::vector<std::string>& folders) {
+/// The folders, and in the place of a study's (`sweep`) those of its trials.
+std::vector<std::string> with_trials(const std::vector<std::string>& folders) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> all;
+  for (const std::string& folder : folders) {
+    if (!fs::exists(fs::path(folder) / "study.json")) {
+      all.push_back(folder);
+      continue;
+    }
+    std::vector<std::string> trials;
+    for (const auto& entry : fs::directory_iterator(folder))
+      if (fs::exists(entry.path() / "run.json")) trials.push_back(entry.path().string());
+    if (trials.empty()) data_fail("{}: a study without a trial that began", folder);
+    std::sort(trials.begin(), trials.end());
+    all.insert(all.end(), trials.begin(), trials.end());
+  }
+  return all;
+}
+
+void compare(const std::vector<std::string>& named) {
+  const std::vector<std::string> folders = with_trials(named);
   std::vector<Entry> entries = read_entries(folders);
   rank(entries);
   std::vector<Column> columns = outcomes(entries);
@@ -249,7 +230,8 @@ int main(int argc, char** argv) {
     if (!read_options(
             argc, argv, table_of({{"run", &folders, "DIR", "the folder of a run, also as argument"}}),
             {"run..."}, "compare DIR...",
-            "Shows runs written by --run-dir as rows, the best first: results, and the options that differ."))
+            "Shows runs written by --run-dir as rows, the best first: results, and the options that differ. "
+            "A folder of sweep is that of its trials."))
       return;
     if (folders.empty()) usage_fail("expected compare DIR..., folders written by --run-dir");
     compare(folders);

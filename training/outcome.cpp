@@ -208,9 +208,10 @@ std::string json_of(const Run& run, const Outcome& outcome, const std::optional<
   text += fmt::format(R"("features_scaling": {}, "features_bits": {}, )",
                       json_text(name_of(task.preprocessing.scaling.kind())), settings.data.features_bits);
   text += fmt::format(R"("metric": "{}", "train_loss": {}, "val_loss": {}, "test_loss": {}, "val_acc": {}, )"
-                      R"("test_acc": {}, "test_acc_std": {}, )",
+                      R"("val_acc_std": {}, "test_acc": {}, "test_acc_std": {}, )",
                       task.metric.option, finite(outcome.train_loss), finite(outcome.val_loss),
-                      finite(outcome.test_loss), outcome.val.mean, outcome.test.mean, outcome.test.deviation);
+                      finite(outcome.test_loss), outcome.val.mean, outcome.val.deviation, outcome.test.mean,
+                      outcome.test.deviation);
   const Spread auc = spread_of(all_of(results, &RunResult::test_auc));
   if (std::isfinite(auc.mean) && !run.examples().cross_validated)
     text += fmt::format(R"("test_auc": {}, "test_auc_std": {}, )", auc.mean, auc.deviation);

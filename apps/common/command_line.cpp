@@ -1,5 +1,6 @@
 #include "command_line.h"
 
+#include "yaml_options.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/training/run_folder.h>
 
@@ -144,6 +145,10 @@ po::parsed_options read_run_options(const training::RunSummary& run, const std::
   return all;
 }
 
+bool only_on_command_line(const std::string& option) {
+  return option == "config" || option == "help" || option == "version" || option == "check";
+}
+
 /// One `option = value` per line, # for comments. Read line by line, so that errors can name the line.
 po::parsed_options read_lines(const std::string& text, const std::string& path,
                               const po::options_description& options) {
@@ -162,7 +167,7 @@ po::parsed_options read_lines(const std::string& text, const std::string& path,
       po::variables_map scratch;
       po::store(parsed, scratch);  // refuses wrong values
       for (const auto& option : parsed.options) {
-        if ((option.string_key == "config" || option.string_key == "help" || option.string_key == "version"))
+        if (only_on_command_line(option.string_key))
           usage_fail("--{} is allowed only on the command line", option.string_key);
         if (const auto [place, fresh] = seen.emplace(option.string_key, number); !fresh)
           usage_fail("'{}' is already set on line {}", option.string_key, place->second);
@@ -179,10 +184,36 @@ po::parsed_options read_lines(const std::string& text, const std::string& path,
   return all;
 }
 
-/// The file of --config: the run.json of a run folder, else lines.
+/// The same of a YAML mapping.
+po::parsed_options read_yaml(const std::string& text, const std::string& path,
+                             const po::options_description& options) {
+  po::parsed_options all(&options);
+  for (const YamlOption& one : yaml_options(text, path)) {
+    const auto where = fmt::format("{}:{}", path, one.line);
+    if (only_on_command_line(one.name))
+      usage_fail("{}: --{} is allowed only on the command line", where, one.name);
+    if (options.find_nothrow(one.name, false) == nullptr)
+      usage_fail("{}: {}", where, unknown(po::unknown_option(one.name), options, ""));
+    try {
+      po::parsed_options parsed(&options);
+      parsed.options.emplace_back(one.name, std::vector{one.value});
+      po::variables_map scratch;
+      po::store(parsed, scratch);  // refuses wrong values
+      all.options.push_back(parsed.options[0]);
+    } catch (const UsageError& error) {
+      usage_fail("{}: {}", where, error.what());
+    } catch (const po::error& error) {
+      usage_fail("{}: {}", where, error.what());
+    }
+  }
+  return all;
+}
+
+/// The file of --config: the run.json of a run folder, YAML by its name, else lines.
 po::parsed_options read_config(const std::string& path, const po::options_description& options,
                                const std::string& program, std::string& note) {
   const std::string text = read_text(path);
+  if (path.ends_with(".yaml") || path.ends_with(".yml")) return read_yaml(text, path, options);
   const size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || text[first] != '{') return read_lines(text, path, options);
   return read_run_options(training::parse_run(text, path), path, options, program, note);
@@ -271,14 +302,18 @@ std::optional<po::variables_map> read_values(int argc, char** argv, const po::op
 
 /// Reads argv and the --config file into the options of a training program; the command line overrides the
 /// file. Empty if --help or --version was printed. Throws UsageError, or DataError if the config file cannot
-/// be read: a regular file or a pipe, of 1 MB at most.
+/// be read: a regular file or a pipe, of 1 MB at most. With --check prints the options and is empty too.
 std::optional<training::Settings> read_command_line(int argc, char** argv, training::Options& o) {
   training::Settings::Texts usual;
+  bool check = false;
   po::options_description all;
   for (const training::Options::Group& group : o.groups()) {
     if (group.options.empty()) continue;
     po::options_description options = table_of(group.options, group.name);
-    if (group.name == "Other") options.add_options()("version", "print the version")("help", "print this");
+    if (group.name == "Other")
+      options.add_options()("check", po::bool_switch(),
+                            "check the options, print them as JSON, and train nothing")(
+          "version", "print the version")("help", "print this");
     all.add(options);
     for (const Option& option : group.options) usual[option.name] = option.text();
   }
@@ -291,11 +326,16 @@ std::optional<training::Settings> read_command_line(int argc, char** argv, train
           !value.defaulted())
         usage_fail("--{}: expected a value", name);
     po::notify(*values);
-    if (!note.empty() && !o.output.quiet) log_info("{}", note);
+    check = (*values)["check"].as<bool>();
+    if (!note.empty() && !o.output.quiet && !check) log_info("{}", note);
   } catch (const po::error& error) {
     usage_fail("{}", error.what());
   }
-  return training::Settings(o, std::move(usual));
+  std::optional<training::Settings> settings(std::in_place, o, std::move(usual));
+  if (!check) return settings;
+  settings->apply();
+  print_options(o.groups());
+  return {};
 }
 
 }  // namespace
@@ -305,6 +345,14 @@ int run_training(int argc, char** argv, training::Options& options,
   return run_program(options.program(), [&] {
     if (const auto settings = read_command_line(argc, argv, options)) train(*settings);
   });
+}
+
+void print_options(const std::vector<training::Options::Group>& groups) {
+  std::vector<std::string> members;
+  for (const training::Options::Group& group : groups)
+    for (const Option& option : group.options)
+      members.push_back(fmt::format("{}: {}", json_text(option.name), option.json()));
+  fmt::print("{{{}}}\n", fmt::join(members, ", "));
 }
 
 po::options_description table_of(const OptionList& options, const std::string& caption) {

@@ -21,6 +21,9 @@ namespace adj::apps {
 int run_training(int argc, char** argv, training::Options& options,
                  const std::function<void(const training::Settings&)>& train);
 
+/// Prints options as one JSON object, for --check.
+void print_options(const std::vector<training::Options::Group>& groups);
+
 /// The options, which are set on notify().
 boost::program_options::options_description table_of(const OptionList& options,
                                                      const std::string& caption = "Options");

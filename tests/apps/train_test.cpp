@@ -7,8 +7,8 @@ namespace {
 
 const Words kFirstKeys = {"app", "dataset", "model", "device", "seed", "runs", "epochs", "epochs_run"};
 const Words kOptionKeys = {"hidden", "layers", "dropout", "lr", "weight_decay", "patience", "norm"};
-const Words kLastKeys = {"metric",       "train_loss", "val_loss", "test_loss", "val_acc", "test_acc",
-                         "test_acc_std", "best_epoch", "epoch_ms", "peak_mb",   "wall_s"};
+const Words kLastKeys = {"metric",   "train_loss",   "val_loss",   "test_loss", "val_acc", "val_acc_std",
+                         "test_acc", "test_acc_std", "best_epoch", "epoch_ms",  "peak_mb", "wall_s"};
 
 struct Bench : TrainingBench {
   Bench() : TrainingBench(small_dataset(), {"--json"}) {}

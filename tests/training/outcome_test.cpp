@@ -58,6 +58,7 @@ TEST_CASE("runs are reported by means, sample deviations and lower medians") {
       CHECK(number("val_acc") == doctest::Approx(mean(all_of(p, &RunResult::val_metric))));
       const Numbers test = all_of(p, &RunResult::test_metric), auc = all_of(p, &RunResult::test_auc),
                     val = all_of(p, &RunResult::val_metric);
+      CHECK(number("val_acc_std") == doctest::Approx(deviation(val)));
       CHECK(number("test_acc") == doctest::Approx(mean(test)));
       CHECK(number("test_acc_std") == doctest::Approx(deviation(test)));
       CHECK(number("test_auc") == doctest::Approx(mean(auc)));
