@@ -1,7 +1,7 @@
 // Searches options of a training program, as a YAML file says: grid, random, TPE or successive halving.
 
 #include "common/command_line.h"
-#include "sweep/trial.h"
+#include "sweep/study_run.h"
 #include <adjoint/adjoint.h>
 
 using namespace adj;

@@ -1,6 +1,5 @@
-#include "study.h"
+#include "reading.h"
 #include <adjoint/core/option_check.h>
-#include <adjoint/data/import/detail/yaml_file.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,8 @@
-#include "study.h"
+#include "reading.h"
 #include <adjoint/core/choice.h>
 #include <adjoint/core/device.h>
 #include <adjoint/core/option_check.h>
 #include <adjoint/core/parallel.h>
-#include <adjoint/data/import/detail/yaml_file.h>
-#include <adjoint/training/run_folder.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,20 +15,13 @@ namespace adj::apps {
 
 namespace {
 
-using training::Parameter;
 using training::SearchMethod;
 using File = adj::detail::YamlFile;
-constexpr size_t kMostTrials = 100'000;
 
 const std::vector<std::string> kKeys{"program", "folder",    "method",     "trials",     "runs",
                                      "seed",    "startup",   "generation", "min-epochs", "reduction",
                                      "jobs",    "threads",   "devices",    "timeout",    "objective",
                                      "options", "parameters"};
-
-std::string text_at(const File& file, const YAML::Node& node, const std::string& key) {
-  if (!node.IsScalar() || node.Scalar().empty()) file.fail(node.Mark(), "{}: expected one value", key);
-  return node.Scalar();
-}
 
 /// The integer under `key`, or what it is without one.
 int64_t integer(const File& file, const std::string& key, int64_t without, int64_t low, int64_t high) {
@@ -67,67 +58,6 @@ void check_method(const File& file, SearchMethod method) {
   for (const char* key : {"trials", "min-epochs"})
     if (!file.root()[key] && (key[0] == 't' ? method != grid : method == asha))
       file.fail(file.root().Mark(), "the key {} is missing, which method {} needs", key, name_of(method));
-}
-
-/// What a study sets itself, and what would make trials incomparable.
-void check_name(const File& file, const YAML::Node& key, bool is_parameter, SearchMethod method) {
-  const std::string& name = key.Scalar();
-  const std::set<std::string> own{"threads", "device", "runs", "json", "quiet", "check", "help", "version"};
-  if (training::names_run_file(name)) file.fail(key.Mark(), "{}: each trial has files of its own", name);
-  if (own.contains(name))
-    file.fail(key.Mark(), "{}: {}", name,
-              name == "device"                      ? "expected as devices: [NAME] of the study"
-              : name == "threads" || name == "runs" ? "expected as a key of the study"
-                                                    : "a trial has none");
-  if (!is_parameter) return;
-  for (const char* fixed : {"data", "split", "metric", "seed"})
-    if (name == fixed)
-      file.fail(key.Mark(), "{}: trials that differ in it cannot be compared, expected it in options", name);
-  if (name == "epochs" && method == SearchMethod::asha)
-    file.fail(key.Mark(), "epochs: method asha chooses them, expected the most in options");
-}
-
-void read_options(const File& file, Study& study) {
-  const YAML::Node options = file.root()["options"];
-  if (!options || options.IsNull()) return;
-  file.expect_map(options, "OPTION: VALUE");
-  for (const auto& entry : options) {
-    const std::string name = text_at(file, entry.first, "options");
-    check_name(file, entry.first, false, study.search.method);
-    study.options.emplace_back(name, text_at(file, entry.second, name));
-    study.lines.emplace_back(name, entry.first.Mark().line + 1);
-  }
-}
-
-void read_parameters(const File& file, Study& study) {
-  const YAML::Node parameters = file.root()["parameters"];
-  file.expect_map(parameters, "OPTION: [VALUES] or {int: [LOW, HIGH]} or {float: [LOW, HIGH]}");
-  std::vector<Parameter>& space = study.search.space;
-  double size = 1.0;
-  for (const auto& entry : parameters) {
-    const std::string name = text_at(file, entry.first, "parameters");
-    check_name(file, entry.first, true, study.search.method);
-    if (std::ranges::find(study.lines, name, [](const auto& line) { return line.first; }) !=
-        study.lines.end())
-      file.fail(entry.first.Mark(), "{}: already in options", name);
-    study.lines.emplace_back(name, entry.first.Mark().line + 1);
-    const Parameter& parameter = space.emplace_back(read_parameter(file.path(), name, entry.second, space));
-    const bool grid = study.search.method == SearchMethod::grid,
-               real = parameter.kind == Parameter::Kind::real;
-    if (grid && real && parameter.points == 0)
-      file.fail(entry.second.Mark(),
-                "{}: a grid needs points, as {{float: [0.001, 0.1], log: true, points: 3}}", name);
-    if (!grid && parameter.points != 0)
-      file.fail(entry.second.Mark(), "{}: points: only method grid has them", name);
-    if (!grid) continue;
-    size *= parameter.kind == Parameter::Kind::choice ? static_cast<double>(parameter.choices.size())
-            : real                                    ? static_cast<double>(parameter.points)
-                   : (parameter.high - parameter.low) / parameter.step + 1.0;
-    if (size > static_cast<double>(kMostTrials))
-      file.fail(entry.first.Mark(), "{}: the grid has {} points, expected at most {}", name, size,
-                kMostTrials);
-  }
-  if (space.empty()) file.fail(parameters.Mark(), "parameters: expected one or more");
 }
 
 void read_devices(const File& file, Study& study) {
@@ -201,7 +131,7 @@ Study read_study(const std::string& path) {
     search.trials = static_cast<size_t>(integer(file, "trials", 0, 1, kMostTrials));
     search.seed = static_cast<uint64_t>(integer(file, "seed", 0, 0, std::numeric_limits<int64_t>::max()));
     search.startup = static_cast<size_t>(integer(file, "startup", 10, 1, kMostTrials));
-    search.generation = static_cast<size_t>(integer(file, "generation", 4, 1, 10'000));
+    search.generation = static_cast<size_t>(integer(file, "generation", 8, 1, 10'000));
     search.reduction = static_cast<size_t>(integer(file, "reduction", 3, 2, 1000));
     study.jobs = integer(file, "jobs", 0, 1, 10'000);
     study.threads = integer(file, "threads", 0, 1, kMaxThreads);

@@ -1,5 +1,5 @@
 #include "../common/run_table.h"
-#include "trial.h"
+#include "study_run.h"
 #include <adjoint/core/error.h>
 #include <adjoint/core/file.h>
 #include <adjoint/core/text.h>
@@ -63,10 +63,12 @@ double explained(const std::vector<size_t>& groups, const std::vector<double>& s
   return std::max(0.0, (between - free * (total - between) / rest) / total);
 }
 
-/// Prints it for each parameter, the most important first, if there are enough trials.
+/// Prints it for each parameter, the most important first, of enough trials that are spread evenly.
 void print_importance(const Study& study, const StudyRun& run, const std::vector<size_t>& ranked) {
   const size_t count = study.search.space.size();
-  if (ranked.size() < kFewest || count < 2) return;
+  const bool even = study.search.method == training::SearchMethod::grid ||
+                    study.search.method == training::SearchMethod::random;
+  if (!even || ranked.size() < kFewest || count < 2) return;
   std::vector<std::pair<double, std::string>> shares;
   for (size_t k = 0; k < count; ++k) {
     std::vector<std::optional<double>> values;

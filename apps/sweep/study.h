@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include <yaml-cpp/yaml.h>
-
 namespace adj::apps {
 
 /// A study: a search over options of a training program, as its YAML file says (docs/search.md).
@@ -40,9 +38,6 @@ struct Study {
 
 /// Reads a study. Throws DataError "FILE:LINE: message" for unknown keys, wrong values and conflicts.
 Study read_study(const std::string& path);
-/// Of `parameters`. `space`: those before it.
-training::Parameter read_parameter(const std::string& path, const std::string& name, const YAML::Node& node,
-                                   const std::vector<training::Parameter>& space);
 
 /// Has the program check the fixed options and every parameter's choices and ends (--check). Throws
 /// UsageError with its message and the line of the option.

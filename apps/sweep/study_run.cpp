@@ -1,5 +1,6 @@
+#include "study_run.h"
+
 #include "../common/run_table.h"
-#include "trial.h"
 #include <adjoint/core/error.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/progress.h>

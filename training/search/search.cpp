@@ -65,8 +65,11 @@ std::vector<SearchTask> Search::next(std::vector<SearchTrial>& trials_so_far) co
   std::vector<Observation> observations;
   for (const SearchTrial& trial : before)
     if (std::isfinite(trial.scores[0])) observations.push_back({&trial.values, trial.scores[0]});
-  while (trials_so_far.size() < std::min(known + generation, trials))
-    add(tpe_assignment(space, observations, seed, trials_so_far.size()));
+  std::vector<Assignment> pending;
+  while (trials_so_far.size() < std::min(known + generation, trials)) {
+    pending.push_back(tpe_assignment(space, observations, pending, seed, trials_so_far.size()));
+    add(pending.back());
+  }
   return tasks;
 }
 

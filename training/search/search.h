@@ -37,7 +37,7 @@ struct Search {
   uint64_t seed = 0;
   size_t trials = 0;      ///< those of grid are its points
   size_t startup = 10;    ///< of tpe: trials with uniform values, the first generation
-  size_t generation = 4;  ///< tasks of a generation of tpe and asha
+  size_t generation = 8;  ///< tasks of a generation of tpe and asha
   size_t rungs = 1;       ///< of asha
   size_t reduction = 3;   ///< of asha: one of so many is promoted to the next rung
 

@@ -36,10 +36,9 @@ std::vector<double> Parameter::grid() const {
     for (double value = low; value <= high; value += step) values.push_back(value);
   if (kind == Kind::real)
     for (int64_t k = 0; k < points; ++k) {
-      const double share = points == 1 ? 0.0 : static_cast<double>(k) / static_cast<double>(points - 1);
-      const double first = position_of(low), last = position_of(high);
-      // The ends have no rounding of a logarithm.
-      values.push_back(k == 0 ? low : k == points - 1 ? high : value_in(first + share * (last - first)));
+      const double share = static_cast<double>(k) / static_cast<double>(points - 1);
+      const double value = log ? low * std::pow(high / low, share) : low + share * (high - low);
+      values.push_back(std::clamp(std::stod(fmt::format("{:.12g}", value)), low, high));
     }
   return values;
 }

@@ -27,7 +27,7 @@ struct Parameter {
   double low = 0.0, high = 0.0;
   bool log = false;                  ///< uniform in the logarithm
   double step = 1.0;                 ///< of integers, which are low + k step; 1 with `log`
-  int64_t points = 0;                ///< of reals in a grid; 0: it cannot be in one
+  int64_t points = 0;                ///< of reals in a grid; 2 or more; 0: it cannot be in one
   std::vector<Condition> when = {};  ///< all must hold
 
   /// The value as an option's text; reals as the shortest text with the same bits.
@@ -38,7 +38,7 @@ struct Parameter {
   /// The closest value of the parameter to a number of interval().
   double value_in(double position) const;
   double position_of(double value) const;  ///< value, or its logarithm
-  /// Values of a grid, in order: all choices, all integers, `points` reals at equal distances.
+  /// Values of a grid, in order: all choices, all integers, `points` reals at equal distances, to 12 digits.
   std::vector<double> grid() const;
 };
 

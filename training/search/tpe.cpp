@@ -67,9 +67,9 @@ ParzenEstimator::ParzenEstimator(const Parameter& parameter, const std::vector<d
   deviations_.push_back(range);
 }
 
-double ParzenEstimator::mass(size_t kernel, double from, double to) const {
-  const double a = (from - centers_[kernel]) / deviations_[kernel],
-               b = (to - centers_[kernel]) / deviations_[kernel];
+double ParzenEstimator::mass(size_t kernel, double left, double right) const {
+  const double a = (left - centers_[kernel]) / deviations_[kernel],
+               b = (right - centers_[kernel]) / deviations_[kernel];
   if (a > 0.0) return tail(a) - tail(b);  // without cancellation
   return b < 0.0 ? tail(-b) - tail(-a) : 1.0 - tail(-a) - tail(b);
 }
@@ -131,12 +131,13 @@ std::pair<std::vector<Observation>, std::vector<Observation>> split_by_score(
 }
 
 Assignment tpe_assignment(const std::vector<Parameter>& space, std::span<const Observation> observations,
-                          uint64_t seed, size_t trial) {
-  const auto [good, others] = split_by_score(observations);
+                          std::span<const Assignment> pending, uint64_t seed, size_t trial) {
+  auto [good, others] = split_by_score(observations);
+  for (const Assignment& one : pending) others.push_back({&one, 0.0});
   Assignment values(space.size());
   for (size_t k = 0; k < space.size(); ++k) {
     if (!is_active(space, values, k)) continue;
-    const auto estimator = [&](const std::vector<Observation>& part) {
+    const auto estimator = [&space, k](const std::vector<Observation>& part) {
       std::vector<double> seen;
       for (const Observation& one : part)
         if ((*one.values)[k]) seen.push_back(*(*one.values)[k]);

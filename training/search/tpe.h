@@ -24,7 +24,7 @@ class ParzenEstimator {
   double sample(Draws& draws) const;
 
  private:
-  double mass(size_t kernel, double from, double to) const;  // of a normal, not truncated
+  double mass(size_t kernel, double left, double right) const;  // of a normal, not truncated
   double density(size_t kernel, double value) const;
 
   const Parameter& parameter_;
@@ -45,9 +45,10 @@ std::pair<std::vector<Observation>, std::vector<Observation>> split_by_score(
     std::span<const Observation> observations);
 
 /// Values of all active parameters of trial `trial`: for each the one of 24 draws from the density of the
-/// best observations whose ratio to the density of the others is the highest. `observations`: the oldest
-/// first.
+/// best observations whose ratio to the density of the others is the highest. `pending`: trials without a
+/// result yet, which are among the others, so that trials suggested together differ ("constant liar"). The
+/// oldest first.
 Assignment tpe_assignment(const std::vector<Parameter>& space, std::span<const Observation> observations,
-                          uint64_t seed, size_t trial);
+                          std::span<const Assignment> pending, uint64_t seed, size_t trial);
 
 }  // namespace adj::training

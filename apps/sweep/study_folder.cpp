@@ -1,22 +1,18 @@
-#include "trial.h"
+#include "study_folder.h"
 
-#include "../common/run_table.h"
 #include <adjoint/core/error.h>
 #include <adjoint/core/file.h>
-#include <adjoint/core/option_check.h>
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/text.h>
 #include <adjoint/training/run_folder.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <thread>
 
-#include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 
 namespace adj::apps {
 
@@ -45,32 +41,6 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-Json json_of(const TrialResult& r) {
-  if (r.failed()) return {{"message", r.message}, {"epochs", r.epochs}, {"same_as", r.same_as}};
-  const auto number = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
-  return {{"value", r.value},       {"deviation", number(r.deviation)},
-          {"test", number(r.test)}, {"test_deviation", number(r.test_deviation)},
-          {"metric", r.metric},     {"validated", r.validated},
-          {"epochs", r.epochs},     {"same_as", r.same_as}};
-}
-
-TrialResult result_of(const Json& json) {
-  const auto number = [&](const char* name) {
-    return json.at(name).is_null() ? std::nullopt : std::optional(json.at(name).get<double>());
-  };
-  TrialResult r{.message = json.value("message", "")};
-  r.epochs = json.at("epochs");
-  r.same_as = json.at("same_as");
-  if (r.failed()) return r;
-  r.value = json.at("value");
-  r.deviation = number("deviation");
-  r.test = number("test");
-  r.test_deviation = number("test_deviation");
-  r.metric = json.at("metric");
-  r.validated = json.at("validated");
-  return r;
-}
-
 /// Waits for a training in the folder that a killed study left, and that ends with it.
 void await_end(const std::string& folder) {
   for (int k = 0; fs::exists(folder); ++k) try {
@@ -83,20 +53,6 @@ void await_end(const std::string& folder) {
 }
 
 }  // namespace
-
-bool is_higher_better(const TrialResult& result, const std::string& objective) {
-  const std::string metric = objective == "val_acc" ? result.metric : objective.substr(4);
-  const std::optional<bool> higher = metric == "loss" ? false : direction_of(metric);
-  if (!higher)
-    data_fail("objective {}: it is not known whether higher values of {} are better", excerpt(objective),
-              excerpt(metric));
-  return *higher;
-}
-
-double score_of(const TrialResult& result, const std::string& objective) {
-  if (result.failed()) return training::kFailed;
-  return is_higher_better(result, objective) ? -result.value : result.value;
-}
 
 StudyFolder::StudyFolder(const Study& study) : study_(study) {
   const std::string path = (fs::path(study.folder) / "study.json").string();
@@ -131,36 +87,6 @@ std::string StudyFolder::trial(size_t number) const {
 }
 std::string StudyFolder::record(size_t number) const { return trial(number) + ".json"; }
 
-TrialResult StudyFolder::read_result(size_t number, size_t rung) const {
-  TrialResult r{.epochs = study_.rung_epochs.empty() ? 0 : study_.rung_epochs[rung]};
-  const training::RunSummary run = training::read_run(trial(number));
-  const auto member = [&](const std::string& name) { return number_in<double>(run.result_named(name)); };
-  const std::string name = study_.objective.substr(4);
-  const auto value = member(study_.objective);
-  if (!value && run.result_named(study_.objective).empty()) {
-    std::vector<std::string> names;
-    for (const auto& [key, text] : run.results)
-      if (key.starts_with("val_") && !key.ends_with("_std")) names.push_back(key);
-    data_fail("{}: objective {}: {} has no such result, expected {}{}", study_.path,
-              excerpt(study_.objective), study_.program, fmt::join(names, ", "),
-              did_you_mean(study_.objective, names));
-  }
-  if (!value || !std::isfinite(*value)) {
-    r.message = fmt::format("{} is not a finite number", study_.objective);
-    return r;
-  }
-  r.value = *value;
-  // Of one run it says nothing.
-  if (number_in<int64_t>(run.result_named("runs")).value_or(1) > 1) {
-    r.deviation = member(study_.objective + "_std");
-    r.test_deviation = member("test_" + name + "_std");
-  }
-  r.test = member("test_" + name);
-  r.metric = run.result_named("metric");
-  r.validated = fmt::format("{} {} {}", run.data, run.validation, r.metric);
-  return r;
-}
-
 std::optional<TrialResult> StudyFolder::result(size_t number, size_t rung, const Assignment& values) const {
   const std::string path = record(number);
   if (const Json json = read_object(path); !json.is_null()) try {
@@ -178,7 +104,7 @@ std::optional<TrialResult> StudyFolder::result(size_t number, size_t rung, const
       study_.rung_epochs.empty() ||
       (epochs != run.options.end() && epochs->second == fmt::format("{}", study_.rung_epochs[rung]));
   if (!run.finished || !same_rung) return {};
-  const TrialResult found = read_result(number, rung);
+  const TrialResult found = read_result(study_, trial(number), rung);
   write(number, rung, values, found);
   return found;
 }
@@ -206,7 +132,7 @@ pid_t StudyFolder::start(size_t number, size_t rung, const Assignment& values, s
 TrialResult StudyFolder::ended(size_t number, size_t rung, const ProcessEnd& end) const {
   const std::string log = (fs::path(trial(number)) / "output.txt").string();
   std::string failure = failure_of(end, study_.program, log);
-  if (failure.empty()) return read_result(number, rung);
+  if (failure.empty()) return read_result(study_, trial(number), rung);
   if (end.timed_out) failure = fmt::format("timed out after {} s", study_.timeout);
   return {.message = std::move(failure), .epochs = study_.rung_epochs.empty() ? 0 : study_.rung_epochs[rung]};
 }
