@@ -95,7 +95,7 @@ void explain(CommandOptions& o) {
   set_node_features(data, o.data, trained.description());
   if (trained.of_graphs() && !data.graph_offsets)
     data_fail("{}: graphs/offsets: missing, {} was trained on graphs", o.data, trained.origin());
-  require_features(data, o.data, "explain");
+  if (trained.num_features() > 0) require_features(data, o.data, "explain");
   execution_options_of(trained.description()).apply();
   match_names(data, o.data, trained.description());
   if (data.num_features() != trained.num_features())

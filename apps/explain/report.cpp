@@ -41,6 +41,7 @@ std::string ExplanationReport::node(int32_t row) const {
 }
 
 std::string ExplanationReport::feature(int32_t column) const {
+  if (column >= data->num_features()) return fmt::format("positional {}", column - data->num_features() + 1);
   return data->feature_names.empty() ? std::to_string(column)
                                      : data->feature_names[static_cast<size_t>(column)];
 }

@@ -21,6 +21,10 @@ struct OnnxInputs {
 /// edges.
 OnnxInputs onnx_inputs(OnnxGraph& graph, const ModelDescription& model, bool takes_weights);
 
+/// nn::GraphPooling of x [nodes, F]; `graphs` int64 [1], their number.
+OnnxValue graph_pooling(const OnnxModule& module, const models::GraphModelOptions& options,
+                        const OnnxInputs& in, const OnnxValue& x, const OnnxValue& graphs);
+
 struct OnnxOutputs {
   OnnxValue logits;      ///< [nodes, outputs], [graphs, outputs], [edges, outputs], or [pairs] of links
   OnnxValue embeddings;  ///< [nodes, width] of links, else absent

@@ -5,6 +5,7 @@
 #include <adjoint/core/error.h>
 #include <adjoint/models/edge.h>
 #include <adjoint/models/explain/explainer.h>
+#include <adjoint/models/positional_encoding.h>
 
 #include <algorithm>
 #include <numeric>
@@ -71,10 +72,12 @@ Explainer::Explainer(const TrainedModel& trained, const Graph& graph, const Feat
     : trained_(trained), target_(target) {
   check_target(trained, graph, target, offsets);
   const Device device = trained.device();
-  const Features all = trained.description().features(graph, x);
+  const bool encoded = models::positional_columns(trained.options()) > 0;
+  const Features all = encoded ? trained.inputs(graph, x) : trained.description().features(graph, x);
   around_ = around(trained, graph.to(Device::cpu()), target, offsets);
   graph_ = trained.prepare(around_.graph);
-  x_ = trained.prepare(all.to(Device::cpu()).rows(Tensor::from(around_.nodes)));
+  const Features rows = all.to(Device::cpu()).rows(Tensor::from(around_.nodes));
+  x_ = encoded ? rows.to(device) : trained.prepare(rows);
   if (x_.rows() <= kMostFeatures / std::max<int64_t>(1, x_.cols()))
     dense_ = x_.to_dense().to(trained.model().parameters().front().dtype());
   if (target.kind == ExplainTarget::Kind::graph) {

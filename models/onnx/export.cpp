@@ -19,7 +19,8 @@ using models::NodeFeatures;
 /// Options that only a training has.
 constexpr std::string_view kOfTraining[] = {"dropout", "attention-dropout"};
 /// Those that every writer reads.
-constexpr std::string_view kOfAll[] = {"model", "hidden", "layers", "node-features", "walk-steps"};
+constexpr std::string_view kOfAll[] = {"model",      "hidden",     "layers",         "node-features",
+                                       "walk-steps", "positional", "positional-size"};
 
 /// Refuses what the file would not express.
 const detail::OnnxFamily& writer_of(const ModelDescription& model) {
@@ -98,6 +99,12 @@ std::vector<std::string> notes_of(const ModelDescription& model) {
         "x are the chances of random walks to be back after 1 to {} steps (--node-features random-walk), "
         "which the file does not compute",
         model.num_features));
+  if (const models::Positional kind = model.options.positional;
+      kind == models::Positional::laplacian || kind == models::Positional::random_walk)
+    notes.push_back(
+        fmt::format("positional are the columns of --positional {} (models::positional_encoding), which the "
+                    "file does not compute",
+                    name_of(kind)));
   const auto precision = model.facts.find("option.precision");
   if (precision != model.facts.end() && precision->second != name_of(models::Precision::float32))
     notes.push_back(

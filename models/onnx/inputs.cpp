@@ -1,4 +1,5 @@
 #include <adjoint/models/detail/onnx_models.h>
+#include <adjoint/models/positional_encoding.h>
 
 #include <numeric>
 
@@ -48,11 +49,29 @@ OnnxValue quantized(const FeatureQuantization& quantization, const OnnxValue& x)
   return scale * (graph.node("Min", {graph.node("Max", {rounded, graph.number(0.0f)}), largest}) - zero);
 }
 
+/// x [nodes, F], or absent, with the columns of --positional.
+OnnxValue encoded(const ModelDescription& model, const OnnxValue& x, const OnnxEdges& edges) {
+  const int64_t columns = models::positional_columns(model.options);
+  if (columns == 0) return x;
+  OnnxGraph& graph = *edges.nodes.graph;
+  OnnxValue encoding;
+  if (model.options.positional == models::Positional::degree) {
+    const OnnxValue ones = unsqueeze(filled(shape_of(edges.target, 0, 1), 1.0f), 1);
+    encoding =
+        graph.node("Log", {reduce_by(Reduce::sum, ones, edges.target, edges.nodes) + graph.number(1.0f)});
+  } else {
+    encoding = graph.input("positional", DType::f32, {"nodes", std::to_string(columns)});
+  }
+  return x ? concat({x, encoding}, 1) : encoding;
+}
+
 }  // namespace
 
 OnnxInputs onnx_inputs(OnnxGraph& graph, const ModelDescription& model, bool takes_weights) {
   const NodeFeatures kind = model.options.node_features;
-  const bool has_x = kind == NodeFeatures::file || kind == NodeFeatures::random_walk;
+  const bool alone =
+      kind == NodeFeatures::file && model.num_features == 0;  // --positional is all that nodes have
+  const bool has_x = (kind == NodeFeatures::file && !alone) || kind == NodeFeatures::random_walk;
   OnnxInputs in;
   if (has_x) in.x = graph.input("x", DType::f32, {"nodes", std::to_string(model.num_features)});
   const OnnxValue ends = graph.input("edge_index", DType::i64, {"2", "edges"});
@@ -76,8 +95,9 @@ OnnxInputs onnx_inputs(OnnxGraph& graph, const ModelDescription& model, bool tak
   if (!has_x && !in.batch) in.edges.nodes = graph.input("num_nodes", DType::i64, {"1"});
   if (!in.edges.nodes) in.edges.nodes = shape_of(has_x ? in.x : in.batch, 0, 1);
   if (model.task == Task::none) in.pairs = graph.input("pairs", DType::i64, {"2", "pairs"});
-  in.x = has_x ? in.x : made_features(model, in.edges);
-  in.x = quantized(model.quantization, scaled(model.scaling, in.x));
+  if (!has_x && !alone) in.x = made_features(model, in.edges);
+  if (!alone) in.x = quantized(model.quantization, scaled(model.scaling, in.x));
+  in.x = encoded(model, in.x, in.edges);
   return in;
 }
 

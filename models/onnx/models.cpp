@@ -105,14 +105,14 @@ OnnxValue onnx_graphs(const OnnxValue& batch) {
 
 OnnxValue onnx_graph_gps(const OnnxModule& model, const OnnxInputs& in, const Options& o) {
   const OnnxValue x = onnx_gps_layers(model["body"], in, o);
-  return mlp(model["output"], reduce_by(o.graphs.pool, x, in.batch, onnx_graphs(in.batch)));
+  return mlp(model["output"], graph_pooling(model["pool"], o.graphs, in, x, onnx_graphs(in.batch)));
 }
 
 OnnxValue onnx_graph_gin(const OnnxModule& model, const OnnxInputs& in, const Options& o) {
   const OnnxValue graphs = onnx_graphs(in.batch);
   const auto sum = o.model == "graph-gine" ? gine_sum : gin_sum;
   const auto read_out = [&](size_t l, const OnnxValue& x) {
-    return linear(model["readouts"][l], reduce_by(o.graphs.pool, x, in.batch, graphs));
+    return linear(model["readouts"][l], graph_pooling(model["pools"][l], o.graphs, in, x, graphs));
   };
   OnnxValue x = in.x, logits = read_out(0, x);
   for (size_t l = 0; l < static_cast<size_t>(o.layers); ++l) {
@@ -170,8 +170,9 @@ const std::vector<OnnxFamily>& onnx_families() {
                 onnx_transformer),
       of_logits("train_agnn", {"agnn"}, {}, onnx_agnn),
       of_logits("train_gps", {"gps"}, {"heads"}, onnx_gps),
-      of_logits("train_graph_gps", {"graph-gps"}, {"heads", "pool"}, onnx_graph_gps),
-      of_logits("train_graph_gin", {"graph-gin", "graph-gine"}, {"train-eps", "pool"}, onnx_graph_gin),
+      of_logits("train_graph_gps", {"graph-gps"}, {"heads", "pool", "pool-ratio"}, onnx_graph_gps),
+      of_logits("train_graph_gin", {"graph-gin", "graph-gine"}, {"train-eps", "pool", "pool-ratio"},
+                onnx_graph_gin),
       of_logits("train_edge", {"gcn", "sage", "gat"}, {"embedding", "aggr", "heads"}, onnx_edge),
       {"train_link", {"gcn", "sage", "gat"}, {"embedding", "decoder", "aggr", "heads"}, onnx_link},
   };
