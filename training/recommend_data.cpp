@@ -57,11 +57,11 @@ Interactions load_interactions(const RecommendOptions& o) {
   const std::string path = printable(o.data);
   Interactions data = interactions_of(load_typed_dataset(o.data), o.data, o.edges);
   if (data.name.empty()) data.name = std::filesystem::path(o.data).stem().string();
+  const bool has_split = data.val.numel() + data.test.numel() > 0;
+  if (has_split && o.split_by) usage_fail("--split-by: conflicts with the split that {} has", path);
   say_what_is_passed_over(data, path);
-  if (data.val.numel() + data.test.numel() == 0)
+  if (!has_split)
     split(data, o, path);
-  else if (o.split_by)
-    usage_fail("--split-by: conflicts with the split that {} has", path);
   else if (data.val.numel() == 0)
     log_warning("{}: the split has nothing to validate, so the last epoch is taken", path);
   say_what_is_new(data, path);

@@ -150,7 +150,7 @@ def test_other_files():
         own.setdefault(row["user"], []).append(row["item"])
     user, other = "user31", "user4"
     write("more.csv", [["user", "item"], [user, own[user][0]], [other, own[other][2]], [user, own[user][1]]])
-    run("convert tables more.h5 --edges user:bought:item=more.csv")
+    run("convert tables more.h5 --edges user:bought:item=more.csv --header yes")
     expect(run("predict more.h5 --checkpoint c.h5 --out m.csv --top 3"), "edges user:bought:item are taken for user:took:item", "m.csv: 6 items for 2 users")
     found = [(row["user"], row["item"]) for row in rows("m.csv")]
     assert found == [(user, item) for item in own[user][2:5]] + [(other, item) for item in (*own[other][:2], own[other][3])]
@@ -159,12 +159,12 @@ def test_other_files():
     for row, says in ((["user5O", "item3"], "bad.h5: user 'user5O' is none of the 50 that c.h5 was trained on; did you mean"),
                       (["user5", "tape"], "bad.h5: item 'tape' is none of the 40 that c.h5")):
         write("bad.csv", [["user", "item"], row])
-        run("convert tables bad.h5 --edges user:took:item=bad.csv")
+        run("convert tables bad.h5 --edges user:took:item=bad.csv --header yes")
         refused("predict bad.h5 --checkpoint c.h5 --out m.csv --quiet", says=says)
     for more, says in (("--nodes nobody", "nobody"), ("--embeddings e.csv", "--embeddings: c.h5 recommends items"), ("--out m.h5", "ends in .csv or .jsonl")):
         refused(f"predict more.h5 --checkpoint c.h5 --quiet {'' if '--out' in more else '--out m.csv'} {more}", status=2, says=says)
     run("train_gcn --epochs 1 --checkpoint gcn.h5 --quiet")
-    refused("predict t.h5 --checkpoint gcn.h5 --out m.csv --top 3", status=2, says="--top: gcn.h5 is a model of nodes, expected one of recommendations")
+    refused("predict t.h5 --checkpoint gcn.h5 --out m.csv --top 3", status=2, says="--top: train_gcn, epoch 1 is a model of nodes, expected one of recommendations")
     with h5py.File("c.h5", "a") as f:
         f["tensors/interactions.train"][0, 1] = 40
     refused("predict t.h5 --checkpoint c.h5 --out m.csv", says="c.h5: tensors/interactions.train: number 40 in row 0, expected 0 to 39")
@@ -198,10 +198,13 @@ def test_refusals():
     run("convert tables one.h5 --edges one.csv --header no")
     write("few.csv", "user,item\nann,pen\nbob,pen\nann,book\n")
     run("convert tables few.h5 --edges user:took:item=few.csv --header yes")
-    write("full.csv", "user,item\n" + "".join(f"{u},{i}\n" for u in "ab" for i in range(6)))
-    run("convert tables full.h5 --edges user:took:item=full.csv --header yes --split-column 3") if False else None
-    run("convert tables two.h5 --edges user:took:item=few.csv user:saw:item=few.csv --header yes")
-    for line, says in (("none.h5", "none.h5"), ("one.h5", "of one type of nodes, expected edges from users to items"),
+    for name, more in (("full", ""), ("most", "b,0,train\n")):  # user a has every item
+        write("all.csv", "user,item,part\n" + "".join(f"a,{i},train\n" for i in range(5)) + "b,2,val\nb,3,test\n" + more)
+        run(f"convert tables {name}.h5 --edges user:took:item=all.csv --header yes --split-column part")
+    expect(run("train_recommend most.h5 --epochs 3 --out r.csv"), "5 interactions of users who have every item in training are in no batch")
+    assert [row["user"] for row in rows("r.csv")] == ["b", "b"]
+    run("convert tables two.h5 --edges user:took:item=few.csv --edges user:saw:item=few.csv --header yes")
+    for line, says in (("none.h5", "none.h5"), ("full.h5", "every user has every item in training"), ("one.h5", "of one type of nodes, expected edges from users to items"),
                        ("few.h5", "split of 3 interactions of 2 users: 0 to validate, 0 to test, expected one at least"),
                        ("two.h5", "2 types of edges between two types of nodes, user:saw:item, user:took:item; expected --edges"),
                        ("two.h5 --edges sow", "no edges of type \"sow\""), ("few.h5 --split-by time", "have no times")):
