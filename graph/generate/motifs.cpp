@@ -14,8 +14,8 @@ constexpr uint64_t kMotifs = 0x6d6f74696673;  // generator key of the nodes that
 /// Both directions of the distinct edges without loops, by target, then source.
 void append_pairs(EdgeList& list, std::vector<std::pair<int32_t, int32_t>> pairs) {
   std::erase_if(pairs, [](const auto& pair) { return pair.first == pair.second; });
-  const size_t given = pairs.size();
-  for (size_t k = 0; k < given; ++k) pairs.emplace_back(pairs[k].second, pairs[k].first);
+  const size_t count = pairs.size();
+  for (size_t k = 0; k < count; ++k) pairs.emplace_back(pairs[k].second, pairs[k].first);
   std::ranges::sort(pairs);
   pairs.erase(std::ranges::unique(pairs).begin(), pairs.end());
   for (const auto& [dst, src] : pairs) {

@@ -15,7 +15,7 @@ void Explainer::take_attention(Explanation& result) const {
   if (record.layers().empty())
     usage_fail("{}: {} has no attention, expected a GAT, GATv2, Transformer or AGNN", trained_.origin(),
                trained_.describe());
-  std::vector<float> largest(around_.edges.size() + 1);
+  std::vector<float> largest(neighborhood_.edges.size() + 1);
   for (const AttentionRecord::Layer& layer : record.layers()) {
     Tensor places;
     try {
@@ -33,7 +33,8 @@ void Explainer::take_attention(Explanation& result) const {
       most = std::max(most, weight[k]);
     }
   }
-  for (const int32_t e : around_.reaching) result.edge_importance.push_back(largest[static_cast<size_t>(e)]);
+  for (const int32_t e : neighborhood_.reaching)
+    result.edge_importance.push_back(largest[static_cast<size_t>(e)]);
 }
 
 }  // namespace adj::models

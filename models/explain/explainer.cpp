@@ -46,8 +46,8 @@ void check_target(const TrainedModel& trained, const Graph& graph, const Explain
       usage_fail("{} {}: expected 0 to {}", kind == Kind::graph ? "graph" : "node", number, count - 1);
 }
 
-Neighborhood around(const TrainedModel& trained, const Graph& whole, const ExplainTarget& target,
-                    const Tensor& offsets) {
+Neighborhood neighborhood_for(const TrainedModel& trained, const Graph& whole, const ExplainTarget& target,
+                              const Tensor& offsets) {
   if (target.kind == ExplainTarget::Kind::graph) return neighborhood_of(whole, nodes_of(target, offsets), 1);
   const auto* pairs = trained.model().as<PairModel>();
   const auto* nodes = pairs != nullptr ? &pairs->encoder() : trained.model().as<NodeModel>();
@@ -74,34 +74,29 @@ Explainer::Explainer(const TrainedModel& trained, const Graph& graph, const Feat
   const Device device = trained.device();
   const bool encoded = models::positional_columns(trained.options()) > 0;
   const Features all = encoded ? trained.inputs(graph, x) : trained.description().features(graph, x);
-  around_ = around(trained, graph.to(Device::cpu()), target, offsets);
-  graph_ = trained.prepare(around_.graph);
-  const Features rows = all.to(Device::cpu()).rows(Tensor::from(around_.nodes));
+  neighborhood_ = neighborhood_for(trained, graph.to(Device::cpu()), target, offsets);
+  graph_ = trained.prepare(neighborhood_.graph);
+  const Features rows = all.to(Device::cpu()).rows(Tensor::from(neighborhood_.nodes));
   x_ = encoded ? rows.to(device) : trained.prepare(rows);
   if (x_.rows() <= kMostFeatures / std::max<int64_t>(1, x_.cols()))
     dense_ = x_.to_dense().to(trained.model().parameters().front().dtype());
   if (target.kind == ExplainTarget::Kind::graph) {
     offsets_ = Tensor::from(std::vector<int64_t>{0, graph_.num_nodes()}, device);
   } else {
-    place_ = Tensor::from(std::vector{around_.place(target.first)}, device);
+    place_ = Tensor::from(std::vector{neighborhood_.place(target.first)}, device);
     if (target.kind == ExplainTarget::Kind::edge)
-      other_place_ = Tensor::from(std::vector{around_.place(target.second)}, device);
+      other_place_ = Tensor::from(std::vector{neighborhood_.place(target.second)}, device);
   }
   if (const auto* edge_model = trained.model().as<EdgeModel>()) {
-    const EdgeIndex ends = around_.graph.edge_index();
-    const auto src = ends.src.to_vector<int32_t>(), dst = ends.dst.to_vector<int32_t>();
-    int32_t edge = 0;
-    while (edge < std::ssize(src) && (src[static_cast<size_t>(edge)] != around_.place(target.first) ||
-                                      dst[static_cast<size_t>(edge)] != around_.place(target.second)))
-      ++edge;
-    if (edge == std::ssize(src))
+    const std::optional<int32_t> edge = neighborhood_.edge_between(target.first, target.second);
+    if (!edge)
       usage_fail("{}: a model of edges, but there is none from node {} to node {}", trained.origin(),
                  target.first, target.second);
-    attributes_ = edge_model->attributes_of(graph_, Tensor::from(std::vector{edge}, device));
+    attributes_ = edge_model->attributes_of(graph_, Tensor::from(std::vector{*edge}, device));
   }
-  std::vector<int32_t> index(around_.edges.size(), static_cast<int32_t>(around_.reaching.size()));
-  for (size_t k = 0; k < around_.reaching.size(); ++k)
-    index[static_cast<size_t>(around_.reaching[k])] = static_cast<int32_t>(k);
+  std::vector<int32_t> index(neighborhood_.edges.size(), static_cast<int32_t>(neighborhood_.reaching.size()));
+  for (size_t k = 0; k < neighborhood_.reaching.size(); ++k)
+    index[static_cast<size_t>(neighborhood_.reaching[k])] = static_cast<int32_t>(k);
   spread_index_ = Tensor::from(index, device);
 }
 
@@ -163,12 +158,12 @@ Explanation Explainer::begin(const ExplainOptions& options) const {
   result.output = column_of(options);
   const NoGrad no_grad;
   result.value = value_of(outputs(), result.output).item();
-  const EdgeIndex ends = around_.graph.edge_index();
+  const EdgeIndex ends = neighborhood_.graph.edge_index();
   const int32_t *src = ends.src.data<int32_t>(), *dst = ends.dst.data<int32_t>();
-  for (const int32_t e : around_.reaching) {
-    result.edges.push_back(around_.edges[static_cast<size_t>(e)]);
-    result.src.push_back(around_.nodes[static_cast<size_t>(src[e])]);
-    result.dst.push_back(around_.nodes[static_cast<size_t>(dst[e])]);
+  for (const int32_t e : neighborhood_.reaching) {
+    result.edges.push_back(neighborhood_.edges[static_cast<size_t>(e)]);
+    result.src.push_back(neighborhood_.nodes[static_cast<size_t>(src[e])]);
+    result.dst.push_back(neighborhood_.nodes[static_cast<size_t>(dst[e])]);
   }
   return result;
 }

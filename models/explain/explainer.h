@@ -112,7 +112,7 @@ class Explainer {
   /// With the `top` edges of largest importance kept, ties by edge number; of all features.
   Fidelity fidelity(const Explanation& explanation, int64_t top) const;
 
-  const Neighborhood& neighborhood() const { return around_; }
+  const Neighborhood& neighborhood() const { return neighborhood_; }
   /// [1, outputs], as the model gives them: with masks [M] of the edges of neighborhood().graph, and for
   /// other features [nodes, F] than the prepared ones; either may be absent.
   Var outputs(const Var& edge_mask = {}, const Var& x = {}) const;
@@ -128,14 +128,14 @@ class Explainer {
   void learn_masks(const ExplainOptions& options, Explanation& result) const;
   void integrate(const ExplainOptions& options, Explanation& result) const;
   void take_attention(Explanation& result) const;
-  Var explained_loss(const Var& y, int64_t column, const Tensor& before) const;
+  Var explained_loss(const Var& y, int64_t column, const Tensor& unmasked) const;
   Var value_of(const Var& y, int64_t column) const;
   /// [M] of the graph: the masks [K] of the edges that reach the target, and 1 of others.
   Var spread(const Var& of_reaching) const;
 
   TrainedModel trained_;
   ExplainTarget target_;
-  Neighborhood around_;
+  Neighborhood neighborhood_;
   Graph graph_;                 // prepared, on the model's device
   Features x_;                  // prepared
   Tensor dense_;                // the same, if not too large

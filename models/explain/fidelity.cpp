@@ -27,8 +27,8 @@ Fidelity Explainer::fidelity(const Explanation& explanation, int64_t top) const 
   const NoGrad no_grad;
   const auto count = explanation.edges.size(),
              kept = std::min(count, static_cast<size_t>(std::max<int64_t>(0, top)));
-  ADJ_CHECK(count == around_.reaching.size(), "fidelity: an explanation of {} edges, expected {}", count,
-            around_.reaching.size());
+  ADJ_CHECK(count == neighborhood_.reaching.size(), "fidelity: an explanation of {} edges, expected {}",
+            count, neighborhood_.reaching.size());
   std::vector<float> mask(count, 0.0f), rest(count, 1.0f);
   const std::vector<int32_t> order = edges_by_importance(explanation);
   for (size_t k = 0; k < kept; ++k) {
@@ -36,7 +36,7 @@ Fidelity Explainer::fidelity(const Explanation& explanation, int64_t top) const 
     rest[static_cast<size_t>(order[k])] = 0.0f;
   }
   const auto row = [&](const Var& y) { return cast(y, DType::f32).value().to_vector<float>(); };
-  const auto with = [&](const std::vector<float>& of_edges) {
+  const auto masked_outputs = [&](const std::vector<float>& of_edges) {
     return outputs(spread(Var(Tensor::from(of_edges, trained_.device()))));
   };
   const auto column = static_cast<size_t>(explanation.output);
@@ -55,14 +55,14 @@ Fidelity Explainer::fidelity(const Explanation& explanation, int64_t top) const 
     return has_classes(trained_.task()) ? std::ranges::max_element(logits) - logits.begin()
                                         : std::ptrdiff_t{logits[column] > 0.0f};
   };
-  const Var whole = outputs(), alone = with(mask), without = with(rest);
+  const Var whole = outputs(), top_outputs = masked_outputs(mask), rest_outputs = masked_outputs(rest);
   Fidelity result{.share = count > 0 ? static_cast<double>(kept) / static_cast<double>(count) : 0.0,
                   .whole = probability(whole),
-                  .kept = probability(alone),
-                  .removed = probability(without)};
+                  .kept = probability(top_outputs),
+                  .removed = probability(rest_outputs)};
   if (has_targets(trained_.task())) return result;
-  result.plus = predicted(without) == predicted(whole) ? 0.0 : 1.0;
-  result.minus = predicted(alone) == predicted(whole) ? 0.0 : 1.0;
+  result.plus = predicted(rest_outputs) == predicted(whole) ? 0.0 : 1.0;
+  result.minus = predicted(top_outputs) == predicted(whole) ? 0.0 : 1.0;
   return result;
 }
 

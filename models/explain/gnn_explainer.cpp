@@ -60,18 +60,18 @@ Tensor start_of(const Tensor& wanted, const char* name, int64_t count, double de
 
 }  // namespace
 
-Var Explainer::explained_loss(const Var& y, int64_t column, const Tensor& before) const {
+Var Explainer::explained_loss(const Var& y, int64_t column, const Tensor& unmasked) const {
   if (has_classes(trained_.task()))
     return cross_entropy(y, Tensor::from(std::vector{static_cast<int32_t>(column)}, y.device()));
   const Var value = narrow(y, 1, column, 1);
-  const double was = before.to(DType::f32).to_vector<float>().at(static_cast<size_t>(column));
+  const double previous = unmasked.to(DType::f32).to_vector<float>().at(static_cast<size_t>(column));
   const auto like = [&](double number) { return Tensor::full({1, 1}, number, DType::f32, y.device()); };
-  if (has_targets(trained_.task())) return mse_loss(cast(value, DType::f32), like(was));
-  return bce_with_logits(cast(value, DType::f32), like(was > 0.0 ? 1.0 : 0.0));  // labels and links
+  if (has_targets(trained_.task())) return mse_loss(cast(value, DType::f32), like(previous));
+  return bce_with_logits(cast(value, DType::f32), like(previous > 0.0 ? 1.0 : 0.0));  // labels and links
 }
 
 void Explainer::learn_masks(const ExplainOptions& o, Explanation& result) const {
-  const auto count = std::ssize(around_.reaching);
+  const auto count = std::ssize(neighborhood_.reaching);
   const Device device = trained_.device();
   Generator generator(o.seed);
   // PyG's start: gain(relu) sqrt(2 / (2 N)).
@@ -85,16 +85,16 @@ void Explainer::learn_masks(const ExplainOptions& o, Explanation& result) const 
   if (features.logits) leaves.push_back(features.logits);
   const GradientsOnlyOf masks(leaves);
   optim::Adam adam(leaves, {.lr = o.lr});
-  Tensor before;
+  Tensor unmasked;
   {
     const NoGrad no_grad;
-    before = outputs().value();
+    unmasked = outputs().value();
   }
   for (int64_t epoch = 0; epoch < o.epochs; ++epoch) {
     const Var x = features.logits ? Var(dense_) * cast(reshape(sigmoid(features.logits), {1, dense_.size(1)}),
                                                        dense_.dtype())
                                   : Var();
-    Var loss = explained_loss(outputs(spread(sigmoid(edges.logits)), x), result.output, before);
+    Var loss = explained_loss(outputs(spread(sigmoid(edges.logits)), x), result.output, unmasked);
     if (edges.regular()) loss = loss + edges.penalty(false);
     if (features.regular()) loss = loss + features.penalty(true);
     if (!loss.requires_grad()) break;  // no edge and no feature

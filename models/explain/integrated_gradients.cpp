@@ -11,7 +11,7 @@ namespace adj::models {
 namespace {
 
 struct QuadraturePoint {
-  double at, weight;
+  double position, weight;
 };
 
 /// Gauss-Legendre points of [0, 1], ascending: roots of the Legendre polynomial by Newton's method.
@@ -53,7 +53,7 @@ double Explanation::attributed() const {
 }
 
 void Explainer::integrate(const ExplainOptions& options, Explanation& result) const {
-  const auto count = std::ssize(around_.reaching);
+  const auto count = std::ssize(neighborhood_.reaching);
   const Device device = trained_.device();
   const auto masks = [&](double t) { return Tensor::full({count}, t, DType::f32, device); };
   const auto features = [&](double t) { return scale(Var(dense_), t).value(); };
@@ -64,8 +64,8 @@ void Explainer::integrate(const ExplainOptions& options, Explanation& result) co
     result.baseline =
         value_of(outputs(spread(Var(masks(0.0))), dense_ ? Var(features(0.0)) : Var()), result.output).item();
   }
-  for (const auto& [at, weight] : gauss_legendre(options.steps)) {
-    const Var mask = Var::parameter(masks(at)), x = dense_ ? Var::parameter(features(at)) : Var();
+  for (const auto& [position, weight] : gauss_legendre(options.steps)) {
+    const Var mask = Var::parameter(masks(position)), x = dense_ ? Var::parameter(features(position)) : Var();
     const GradientsOnlyOf inputs(x ? std::vector{mask, x} : std::vector{mask});
     const Var value = value_of(outputs(spread(mask), x), result.output);
     if (!value.requires_grad()) break;

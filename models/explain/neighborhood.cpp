@@ -12,6 +12,15 @@ int32_t Neighborhood::place(int64_t node) const {
   return static_cast<int32_t>(found - nodes.begin());
 }
 
+std::optional<int32_t> Neighborhood::edge_between(int64_t src, int64_t dst) const {
+  const Csr& in = graph.in_edges();
+  const int64_t* rows = in.offsets.data<int64_t>() + place(dst);
+  const int32_t* sources = in.indices.data<int32_t>();
+  const int32_t* found = std::lower_bound(sources + rows[0], sources + rows[1], place(src));
+  if (found == sources + rows[1] || *found != place(src)) return {};
+  return static_cast<int32_t>(found - sources);  // numbers are those of the CSR
+}
+
 Neighborhood neighborhood_of(const Graph& whole, const std::vector<int32_t>& targets, int64_t hops) {
   ADJ_CHECK(!whole.device().is_cuda() && hops >= 1,
             "neighborhood: {} hops on {}, expected 1 or more, on the CPU", hops, whole.device().str());

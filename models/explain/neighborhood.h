@@ -2,6 +2,7 @@
 
 #include <adjoint/graph/graph.h>
 
+#include <optional>
 #include <vector>
 
 namespace adj::models {
@@ -15,6 +16,8 @@ struct Neighborhood {
   std::vector<int32_t> edges;     ///< by edge number in `graph`: the number in the whole graph
   std::vector<int32_t> reaching;  ///< edges of `graph`, ascending, whose messages reach the targets
 
+  /// The first edge of `graph` between these nodes of the whole; the target must be one of the targets.
+  std::optional<int32_t> edge_between(int64_t src, int64_t dst) const;
   int32_t place(int64_t node) const;  ///< number in `graph` of a node of the whole; it must be in `nodes`
 };
 

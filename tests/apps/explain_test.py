@@ -26,11 +26,11 @@ def auc(labels, scores):
 
 def neighbourhood(edges, node, hops):
     """Edges between nodes within `hops` edges, as PyG's k_hop_subgraph."""
-    into, seen, last = {}, {node}, {node}
+    sources, seen, last = {}, {node}, {node}
     for src, dst in edges:
-        into.setdefault(dst, []).append(src)
+        sources.setdefault(dst, []).append(src)
     for _ in range(hops):
-        last = {src for dst in last for src in into.get(dst, [])} - seen
+        last = {src for dst in last for src in sources.get(dst, [])} - seen
         seen |= last
     return [(src, dst) for src, dst in edges if src in seen and dst in seen]
 

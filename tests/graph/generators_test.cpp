@@ -277,15 +277,15 @@ TEST_CASE("motifs are attached to a base graph by one edge each") {
     CHECK(graph.edges.nodes == base + motifs * size);
     CHECK(is_simple(graph.edges));
     CHECK(is_symmetric(graph.edges));
-    std::vector<int64_t> within(uz(motifs)), joining(uz(motifs));
+    std::vector<int64_t> inner(uz(motifs)), outer(uz(motifs));
     for (const auto& [i, j] : pairs_of(graph.edges)) {
       const int32_t a = graph.motif[uz(i)], b = graph.motif[uz(j)];
       CHECK((a < 0 || b < 0 || a == b));
-      if (a >= 0) ++(a == b ? within : joining)[uz(a)];
+      if (a >= 0) ++(a == b ? inner : outer)[uz(a)];
       CHECK((graph.role[uz(i)] == 0) == (a < 0));
     }
-    CHECK(within == std::vector<int64_t>(uz(motifs), 2 * inside));
-    CHECK(joining == std::vector<int64_t>(uz(motifs), 1));
+    CHECK(inner == std::vector<int64_t>(uz(motifs), 2 * inside));
+    CHECK(outer == std::vector<int64_t>(uz(motifs), 1));
   };
   const MotifGraph houses = house_graph(300, 5, 80, 1);
   check(houses, 300, 80, 5, 6);
