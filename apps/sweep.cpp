@@ -4,6 +4,8 @@
 #include "sweep/study_run.h"
 #include <adjoint/adjoint.h>
 
+#include <filesystem>
+
 using namespace adj;
 using namespace adj::apps;
 
@@ -26,15 +28,16 @@ int main(int argc, char** argv) {
     if (quiet) set_log_level(LogLevel::warning);
     Study study = read_study(path);
     if (jobs > 0) study.jobs = jobs;
-    check_options(study);
-    if (check) return;
-    StudyRun run(study);
     try {
+      const bool begun = std::filesystem::exists(std::filesystem::path(study.folder) / "study.json");
+      if (check || !begun) check_options(study);
+      if (check) return;
+      StudyRun run(study);
       run.finish();
+      report(study, run);
     } catch (Interrupted& interrupted) {
       interrupted.message = fmt::format("interrupted; sweep {} continues", printable(path));
       throw;
     }
-    report(study, run);
   });
 }

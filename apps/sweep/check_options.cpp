@@ -94,13 +94,13 @@ std::string with_place(const Study& study, std::string message, const std::strin
 void check_rungs(const Study& study, const nlohmann::json& options) {
   if (study.rung_epochs.empty()) return;
   if (const auto schedule = options.value("schedule", ""); schedule == "cosine" || schedule == "linear")
-    usage_fail("{}: method asha: conflicts with --schedule {}, which depends on the last epoch", study.path,
-               schedule);
+    data_fail("{}: method asha: conflicts with --schedule {}, which depends on the last epoch", study.path,
+              schedule);
   const auto every = options.value("eval-every", int64_t{1});
   for (const int64_t epochs : study.rung_epochs)
     if (epochs % every != 0)
-      usage_fail("{}: method asha: a rung has {} epochs, expected a multiple of --eval-every {}", study.path,
-                 epochs, every);
+      data_fail("{}: method asha: a rung has {} epochs, expected a multiple of --eval-every {}", study.path,
+                epochs, every);
 }
 
 }  // namespace
@@ -119,8 +119,7 @@ void check_options(const Study& study) {
                                {"--config", config, "--check", "--threads", "1"}, log);
         },
         [&](size_t, const ProcessEnd& end) { failure = failure_of(end, study.program, log); });
-    if (!failure.empty())
-      usage_fail("{}", with_place(study, failure, config, study.options_of(values, rung)));
+    if (!failure.empty()) data_fail("{}", with_place(study, failure, config, study.options_of(values, rung)));
     std::ifstream file(log);
     std::string last;
     for (std::string line; std::getline(file, line);)

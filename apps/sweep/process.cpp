@@ -4,6 +4,7 @@
 #include <adjoint/core/program.h>
 #include <adjoint/core/text.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -23,31 +24,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kGrace{10};  // from SIGTERM to SIGKILL, of one that timed out
-
-/// While alive, this process takes its signals by next() instead of being ended by them.
-class SignalQueue {
- public:
-  SignalQueue() {
-    sigemptyset(&waited_);
-    for (const int number : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&waited_, number);
-    struct sigaction usual {};
-    usual.sa_handler = SIG_DFL;  // children of a process that ignores SIGCHLD leave no status
-    sigaction(SIGCHLD, &usual, nullptr);
-    sigprocmask(SIG_BLOCK, &waited_, &before_);
-  }
-  ~SignalQueue() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-  SignalQueue(const SignalQueue&) = delete;
-  SignalQueue& operator=(const SignalQueue&) = delete;
-
-  /// The next signal; 0 after a tenth of a second without one.
-  int next() const {
-    const timespec wait{0, 100'000'000};
-    return std::max(0, sigtimedwait(&waited_, nullptr, &wait));
-  }
-
- private:
-  sigset_t waited_, before_;
-};
 
 struct Running {
   size_t number;
@@ -73,6 +49,21 @@ struct Running {
 }
 
 }  // namespace
+
+SignalQueue::SignalQueue() {
+  sigemptyset(&waited_);
+  for (const int number : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&waited_, number);
+  struct sigaction usual {};
+  usual.sa_handler = SIG_DFL;  // children of a process that ignores SIGCHLD leave no status
+  sigaction(SIGCHLD, &usual, nullptr);
+  sigprocmask(SIG_BLOCK, &waited_, &before_);
+}
+SignalQueue::~SignalQueue() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+int SignalQueue::next() const {
+  const timespec wait{0, 100'000'000};
+  return std::max(0, sigtimedwait(&waited_, nullptr, &wait));
+}
 
 pid_t start_process(const std::string& program, const std::vector<std::string>& words,
                     const std::string& log) {

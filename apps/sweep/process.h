@@ -1,5 +1,6 @@
 #pragma once
 
+#include <csignal>
 #include <functional>
 #include <string>
 #include <vector>
@@ -12,6 +13,21 @@ namespace adj::apps {
 struct ProcessEnd {
   int status = 0;          ///< as of waitpid()
   bool timed_out = false;  ///< and was ended for it
+};
+
+/// While alive, SIGINT, SIGTERM and SIGHUP wait for run_processes().
+class SignalQueue {
+ public:
+  SignalQueue();
+  ~SignalQueue();
+  SignalQueue(const SignalQueue&) = delete;
+  SignalQueue& operator=(const SignalQueue&) = delete;
+
+  /// The next signal, also SIGCHLD; 0 after a tenth of a second without one.
+  int next() const;
+
+ private:
+  sigset_t waited_, before_;
 };
 
 /// Starts a program in a process group of its own, with its output in the file `log`; it ends with this

@@ -44,6 +44,7 @@ void StudyRun::expect_comparable(const TrialResult& result, size_t trial) {
 }
 
 void StudyRun::finish() {
+  const SignalQueue signals;
   Progress progress(static_cast<int64_t>(study_.trainings()), 0, "training");
   for (;;) {
     const std::vector<SearchTask> tasks = study_.search.next(trials_);
