@@ -16,8 +16,8 @@ SPACE = """parameters:
   optimizer: [adam, sgd]
   momentum: {float: [0.5, 0.95], when: {optimizer: sgd}}
 """
-TPE = "program: train_gcn\nmethod: tpe\nstartup: 4\ngeneration: 3\ntrials: 10\noptions: {epochs: 3, dropout: 0.25}\n" + SPACE
-ASHA = "program: train_gcn\nmethod: asha\ngeneration: 3\ntrials: 9\nmin-epochs: 2\nreduction: 2\noptions: {epochs: 8}\n" + SPACE
+TPE = "program: train_gcn\nmethod: tpe\nstartup: 4\ngeneration: 2\ntrials: 8\noptions: {epochs: 3, dropout: 0.25}\n" + SPACE
+ASHA = "program: train_gcn\nmethod: asha\ngeneration: 3\ntrials: 6\nmin-epochs: 2\nreduction: 2\noptions: {epochs: 8}\n" + SPACE
 
 
 def study(name, text, **more):
@@ -46,14 +46,13 @@ runs: 2
 jobs: 2
 options: {epochs: 4, seed: 5}
 parameters:
-  hidden: [6, 12]
-  norm: [none, batch]
+  hidden: [4, 6, 12]
   lr: {float: [0.01, 0.1], log: true, points: 2}
   inductive: [true, false]
 """
     shown = run("sweep", study("grid.yaml", text))
     trials = records("grid")
-    points = [[h, n, lr, i] for h in ("6", "12") for n in ("none", "batch") for lr in ("0.01", "0.1") for i in ("true", "false")]
+    points = [[h, lr, i] for h in ("4", "6", "12") for lr in ("0.01", "0.1") for i in ("true", "false")]
     assert [list(trial["options"].values()) for trial in trials] == points
     values = [trial["rungs"][0]["value"] for trial in trials]
     best = best_of("grid")
@@ -62,12 +61,12 @@ parameters:
     expect(shown, f"* {best} ", f"{rung['value']:.4f} ± {rung['deviation']:.4f}", f"{rung['test']:.4f} ± {rung['test_deviation']:.4f}",
            "higher is better", "that each explains alone: ")
     # A trial has the bits of its command, and best.yaml those of the best.
-    alone = result_of("train_gcn --epochs 4 --seed 5 --runs 2 --hidden 6 --norm batch --lr 0.1 --inductive --quiet --json")
+    alone = result_of("train_gcn --epochs 4 --seed 5 --runs 2 --hidden 6 --lr 0.1 --inductive --quiet --json")
     assert results(alone) == results("grid/trial-0006/run.json")
     assert results(result_of("train_gcn --config grid/best.yaml --quiet --json")) == results(f"grid/trial-{best:04}/run.json")
     assert alone["val_acc"] == values[6] and alone["val_acc_std"] == trials[6]["rungs"][0]["deviation"] > 0
     rows = re.findall(r"trial-(\d+) ", run("compare grid").split("\n\n")[0])
-    assert len(rows) == 16 and values[int(rows[0])] == max(values)
+    assert len(rows) == 12 and values[int(rows[0])] == max(values)
     # What is done is not done again, what decides cannot change, and all others can.
     before = Path("grid/trial-0003.json").stat().st_mtime_ns
     run("sweep", study("grid.yaml", text.replace("jobs: 2", "jobs: 1\ntimeout: 60")))
@@ -98,21 +97,19 @@ def test_interrupted():
     for name, text in (("tpe", TPE), ("asha", ASHA)):
         run("sweep", study(f"{name}.yaml", text, jobs=3))
         whole, best = records(name), Path(name, "best.yaml").read_text()
-        for how, jobs in ((signal.SIGKILL, 1), (signal.SIGINT, 2)):
+        for how, jobs in ((signal.SIGKILL, 1), (signal.SIGINT, 2))[: 2 if name == "tpe" else 1]:
             again = f"{name}-{jobs}"
+            if how == signal.SIGINT:  # more trials go on where fewer ended
+                run("sweep", study(f"{again}.yaml", text.replace("trials: 8", "trials: 3")))
             count = killed(study(f"{again}.yaml", text, jobs=jobs), how, rng)
-            assert count > 1, count
+            assert count > 0, count
             assert records(again) == whole, again
             assert Path(again, "best.yaml").read_text().splitlines()[1:] == best.splitlines()[1:]
             for folder in Path(again).glob("trial-*/"):
                 assert results(folder / "run.json") == results(Path(name, folder.name, "run.json"))
-    assert sum(len(trial["rungs"]) for trial in records("asha")) > 9
+    assert sum(len(trial["rungs"]) for trial in records("asha")) > 6
     assert records("asha")[best_of("asha")]["rungs"][-1]["epochs"] == 8
     assert results(result_of("train_gcn --config asha/best.yaml --quiet --json")) == results(f"asha/trial-{best_of('asha'):04}/run.json")
-    # More trials go on where fewer ended.
-    run("sweep", study("more.yaml", TPE.replace("trials: 10", "trials: 6")))
-    run("sweep", study("more.yaml", TPE))
-    assert records("more") == records("tpe")
 
 
 def test_failures():
@@ -149,8 +146,8 @@ def test_refused():
     check("0.003", "0", ":8: lr: log: requires a range above 0")
     check("[0.003, 0.3]", "[0.3, 0.003]", ":8: lr: expected the lower end first")
     check("step: 4", "step: 3", ":9: hidden: step: expected a divisor of 8, got 3")
-    check("trials: 10", "trials: none", ":5: trials: expected an integer")
-    check("trials: 10\n", "", "the key trials is missing")
+    check("trials: 8", "trials: none", ":5: trials: expected an integer")
+    check("trials: 8\n", "", "the key trials is missing")
     check("startup: 4\n", "objective: test_acc\n", ":3: objective: expected a result of the validation")
     check("dropout: 0.25", "lr: 0.01", ":8: lr: already in options")
     check("dropout: 0.25", "run-dir: a", ":6: run-dir: each trial has files of its own")

@@ -106,8 +106,8 @@ TEST_CASE("train_gcn prints its purpose and its options") {
   for (const char* program :
        {"train_gcn",        "train_gat",  "train_sage", "train_gin",       "train_agnn", "train_transformer",
         "train_link",       "train_edge", "train_qgnn", "train_graph_gin", "train_gps",  "train_graph_gps",
-        "train_graph_qgin", "predict",    "compare",    "bench",           "generate",   "convert",
-        "inspect",          "reorder",    "partition",  "infer_qgnn"})
+        "train_graph_qgin", "predict",    "compare",    "sweep",           "bench",      "generate",
+        "convert",          "inspect",    "reorder",    "partition",       "infer_qgnn"})
     CHECK(succeeds(run(program, {"--version"})).out ==
           fmt::format("{} {}\nCPU kernels: {}\n", program, version(), describe_cpu_isa()));
 }

@@ -57,6 +57,8 @@ SHORTER = {
     r" --device cuda": "",
     r"--devices (cuda:0,cuda:1|all)": "--devices cpu,cpu",
     r" OPTIONS": "",
+    r"(?m)^trials: 40": "trials: 2",
+    r"(?m)^  epochs: 100": "  epochs: 2",
 }
 OPTIONAL = ("torch", "torch_geometric", "dgl", "networkx", "safetensors", "scipy", "onnxruntime")  # not all of them from Debian
 NET = 'with h5py.File("net.h5", "a") as f:\n'
