@@ -1,6 +1,6 @@
-#include <adjoint/core/random.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/names.h>
+#include <adjoint/data/detail/pairs.h>
 #include <adjoint/data/interactions.h>
 
 #include <algorithm>
@@ -14,20 +14,8 @@ namespace adj {
 
 namespace {
 
-using Pair = std::array<int32_t, 2>;
-
-Tensor tensor_of_pairs(const std::vector<Pair>& pairs) {
-  std::vector<int32_t> numbers;
-  numbers.reserve(2 * pairs.size());
-  for (const Pair& pair : pairs) numbers.insert(numbers.end(), pair.begin(), pair.end());
-  return Tensor::from(numbers, Shape{std::ssize(pairs), 2});
-}
-std::vector<Pair> pairs_of(const Tensor& tensor) {
-  const std::vector<int32_t> numbers = tensor ? tensor.to_vector<int32_t>() : std::vector<int32_t>();
-  std::vector<Pair> pairs(numbers.size() / 2);
-  for (size_t k = 0; k < pairs.size(); ++k) pairs[k] = {numbers[2 * k], numbers[2 * k + 1]};
-  return pairs;
-}
+using detail::Pair;
+using detail::tensor_of_pairs;
 
 EdgeType chosen_type(const TypedDataset& data, const std::string& path, const std::string& wanted) {
   if (!wanted.empty()) {
@@ -122,80 +110,6 @@ Interactions interactions_of(const TypedDataset& data, const std::string& path, 
   found.val = tensor_of_pairs(parts[1]);
   found.test = tensor_of_pairs(parts[2]);
   if (items.times && items.splits.empty()) found.times = Tensor::from(kept_times);
-  return found;
-}
-
-void split_interactions(Interactions& data, InteractionSplit how, double val, double test, uint64_t seed) {
-  const std::vector<Pair> all = pairs_of(data.train);
-  ADJ_CHECK(how == InteractionSplit::random || data.times, "split by time: interactions without times");
-  Generator generator(seed);
-  const std::vector<int32_t> draws = random_permutation(std::ssize(all), generator).to_vector<int32_t>();
-  const std::vector<int64_t> ranks = how == InteractionSplit::time
-                                         ? data.times.to_vector<int64_t>()
-                                         : std::vector<int64_t>(draws.begin(), draws.end());
-  std::vector<int> part(all.size(), 0);
-  for (size_t first = 0, last = 0; first < all.size(); first = last) {
-    while (last < all.size() && all[last][0] == all[first][0]) ++last;
-    std::vector<size_t> order;
-    for (size_t k = first; k < last; ++k) order.push_back(k);
-    std::ranges::stable_sort(order, {}, [&](size_t k) { return ranks[k]; });
-    const auto share = [&](double part_share) {
-      return static_cast<size_t>(part_share * static_cast<double>(order.size()) + 0.5);
-    };
-    const size_t to_test = std::min(share(test), order.size() - 1),
-                 to_val = std::min(share(val), order.size() - 1 - to_test);
-    for (size_t k = 0; k < to_test + to_val; ++k) part[order[order.size() - 1 - k]] = k < to_test ? 2 : 1;
-  }
-  std::array<std::vector<Pair>, 3> parts;
-  for (size_t k = 0; k < all.size(); ++k) parts[static_cast<size_t>(part[k])].push_back(all[k]);
-  if (parts[1].empty() || parts[2].empty())
-    data_fail(
-        "split of {} interactions of {} users: {} to validate, {} to test, expected one at least (a user's "
-        "share of both is rounded)",
-        all.size(), UserItems(data.num_users(), {data.train}).users().size(), parts[1].size(),
-        parts[2].size());
-  data.train = tensor_of_pairs(parts[0]);
-  data.val = tensor_of_pairs(parts[1]);
-  data.test = tensor_of_pairs(parts[2]);
-  data.times = {};
-}
-
-Graph interaction_graph(const Tensor& pairs, int64_t users, int64_t items) {
-  std::vector<int32_t> src, dst;
-  for (const Pair& pair : pairs_of(pairs)) {
-    const int32_t user = pair[0], item = static_cast<int32_t>(users) + pair[1];
-    src.insert(src.end(), {user, item});
-    dst.insert(dst.end(), {item, user});
-  }
-  return Graph::from_coo(users + items, Tensor::from(src), Tensor::from(dst));
-}
-
-UserItems::UserItems(int64_t users, const std::vector<Tensor>& pairs) {
-  std::vector<Pair> all;
-  for (const Tensor& part : pairs) {
-    const std::vector<Pair> more = pairs_of(part);
-    all.insert(all.end(), more.begin(), more.end());
-  }
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  offsets_.assign(static_cast<size_t>(users) + 1, 0);
-  for (const Pair& pair : all) {
-    ++offsets_.at(static_cast<size_t>(pair[0]) + 1);
-    items_.push_back(pair[1]);
-  }
-  for (size_t u = 1; u < offsets_.size(); ++u) offsets_[u] += offsets_[u - 1];
-}
-
-std::span<const int32_t> UserItems::of_user(int64_t user) const {
-  const auto u = static_cast<size_t>(user);
-  return std::span(items_).subspan(static_cast<size_t>(offsets_.at(u)),
-                                   static_cast<size_t>(offsets_.at(u + 1) - offsets_[u]));
-}
-
-std::vector<int32_t> UserItems::users() const {
-  std::vector<int32_t> found;
-  for (int64_t u = 0; u < num_users(); ++u)
-    if (!of_user(u).empty()) found.push_back(static_cast<int32_t>(u));
   return found;
 }
 

@@ -110,15 +110,15 @@ TypedDataset make_taste_dataset(const TasteOptions& o) {
   const RandomKey key = generator.next();
   for (int64_t user = 0; user < o.users; ++user) {
     const size_t taste = static_cast<size_t>(shuffled[static_cast<size_t>(user)]) % tastes;
-    const Generator own = Generator(key.seed).split(static_cast<uint64_t>(user));
-    const auto numbers = [&](uint64_t draw) { return philox(own.seed(), 0, draw); };
+    const Generator draws = Generator(key.seed).split(static_cast<uint64_t>(user));
+    const auto numbers = [&](uint64_t draw) { return philox(draws.seed(), 0, draw); };
     const auto count = static_cast<size_t>(
         std::lround((0.5 + to_uniform(numbers(0).word[0])) * static_cast<double>(o.interactions)));
     std::set<int32_t> taken;
     for (uint64_t draw = 1; taken.size() < count; ++draw) {
       const PhiloxBlock block = numbers(draw);
-      const bool own_taste = to_uniform(block.word[0]) < o.signal;
-      const int32_t item = popular[own_taste ? taste : tastes].draw(to_uniform(block.word[1]));
+      const bool by_taste = to_uniform(block.word[0]) < o.signal;
+      const int32_t item = popular[by_taste ? taste : tastes].draw(to_uniform(block.word[1]));
       if (!taken.insert(item).second) continue;
       src.push_back(static_cast<int32_t>(user));
       dst.push_back(item);

@@ -133,8 +133,7 @@ std::shared_ptr<const FreePairs> free_pairs(const Relation& relation, bool diago
   ADJ_CHECK(relation.rows_ascend(),
             "negative_sampling: the sources of a target do not ascend, as in a sampled block, expected "
             "ascending ones");
-  const int64_t kind = (diagonal ? 1 : 0) + (reverse != nullptr ? 2 : 0);
-  return relation.cache().get<FreePairs>(kind,
+  return relation.cache().get<FreePairs>((diagonal ? 1 : 0) + (reverse != nullptr ? 2 : 0),
                                          [&] { return new FreePairs(relation.csr(), diagonal, reverse); });
 }
 
@@ -177,16 +176,16 @@ Tensor negative_sources(const Relation& relation, const Tensor& dst, Generator& 
   Tensor src = Tensor::empty({std::ssize(targets)}, DType::i32);
   int32_t* source = src.mutable_data<int32_t>();
   const RandomKey key = generator.next();
-  const int64_t rows = relation.num_dst();
   parallel_for(std::ssize(targets), kGrain, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
       const int64_t row = targets[static_cast<size_t>(k)];
-      ADJ_CHECK(row >= 0 && row < rows, "negative_sources: target {} of {}", row, rows);
+      ADJ_CHECK(row >= 0 && row < relation.num_dst(), "negative_sources: target {} of {}", row,
+                relation.num_dst());
       const auto free = static_cast<uint64_t>(pairs->count_in(row));
       ADJ_CHECK(free > 0, "negative_sources: target {} has an edge from every source", row);
       const PhiloxBlock block = philox(key.seed, stream_of(key), static_cast<uint64_t>(k));
-      const uint64_t high = block.word[0] * free, low = block.word[1] * free;
-      source[k] = pairs->column(row, static_cast<int64_t>((high + (low >> 32)) >> 32));
+      const uint64_t rank = (block.word[0] * free + (block.word[1] * free >> 32)) >> 32;
+      source[k] = pairs->column(row, static_cast<int64_t>(rank));
     }
   });
   return src.to(relation.device());

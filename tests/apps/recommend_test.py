@@ -145,15 +145,15 @@ def test_other_files():
     run(f"train_recommend t.h5 {SMALL} --epochs 10 --checkpoint c.h5 --embeddings u.npy --item-embeddings i.npy --out own.csv --top 6 --quiet")
     run("predict t.h5 --checkpoint c.h5 --out again.csv --top 6")
     assert open("own.csv").read() == open("again.csv").read()
-    own = {}
+    lists = {}
     for row in rows("own.csv"):
-        own.setdefault(row["user"], []).append(row["item"])
+        lists.setdefault(row["user"], []).append(row["item"])
     user, other = "user31", "user4"
-    write("more.csv", [["user", "item"], [user, own[user][0]], [other, own[other][2]], [user, own[user][1]]])
+    write("more.csv", [["user", "item"], [user, lists[user][0]], [other, lists[other][2]], [user, lists[user][1]]])
     run("convert tables more.h5 --edges user:bought:item=more.csv --header yes")
     expect(run("predict more.h5 --checkpoint c.h5 --out m.csv --top 3"), "edges user:bought:item are taken for user:took:item", "m.csv: 6 items for 2 users")
     found = [(row["user"], row["item"]) for row in rows("m.csv")]
-    assert found == [(user, item) for item in own[user][2:5]] + [(other, item) for item in (*own[other][:2], own[other][3])]
+    assert found == [(user, item) for item in lists[user][2:5]] + [(other, item) for item in (*lists[other][:2], lists[other][3])]
     found = result_of(f"predict more.h5 --checkpoint c.h5 --out m.csv --nodes {other} --json --quiet")
     assert found["users"] == 1 and [row["user"] for row in rows("m.csv")] == [other] * 10
     for row, says in ((["user5O", "item3"], "bad.h5: user 'user5O' is none of the 50 that c.h5 was trained on; did you mean"),

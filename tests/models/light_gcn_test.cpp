@@ -52,7 +52,8 @@ TEST_CASE("metrics of lists equal PyG's") {
   for (const auto& [group, items, k] : {std::tuple("lists", 60, 10), {"first", 5, 1}}) {
     CAPTURE(group);
     const PygCase ref(group, Device::cpu(), kFile);
-    const std::vector<int32_t> lists = ref("lists").to_vector<int32_t>(), user = ref("user").to_vector<int32_t>(),
+    const std::vector<int32_t> lists = ref("lists").to_vector<int32_t>(),
+                               user = ref("user").to_vector<int32_t>(),
                                item = ref("item").to_vector<int32_t>();
     nn::TopKSums sums(k, items, ref("popularity").to_vector<int32_t>());
     for (int64_t u = 0; u < ref("lists").size(0); ++u) {
