@@ -9,6 +9,8 @@
 #include <adjoint/training/inputs.h>
 #include <adjoint/training/stopwatch.h>
 
+#include <set>
+
 using namespace adj;
 using namespace adj::apps;
 using namespace adj::training;
@@ -113,8 +115,9 @@ void explain(CommandOptions& o) {
   if (target.kind == ExplainTarget::Kind::node) report.marked = {static_cast<int32_t>(target.first)};
   if (target.kind == ExplainTarget::Kind::edge)
     report.marked = {static_cast<int32_t>(target.first), static_cast<int32_t>(target.second)};
-  log_info("{} of {} on {}: {} of {} nodes and {} of {} edges reach {}", trained.describe(), trained.origin(),
-           printable(data.name), explainer.neighborhood().nodes.size(), data.num_nodes(), why.edges.size(),
+  const std::set<int32_t> senders(why.src.begin(), why.src.end());
+  log_info("{} of {} on {}: messages of {} of {} nodes over {} of {} edges reach {}", trained.describe(),
+           trained.origin(), printable(data.name), senders.size(), data.num_nodes(), why.edges.size(),
            data.graph.num_edges(), report.target);
   if (why.feature_importance.empty() && o.explain.method != models::ExplainMethod::attention)
     log_warning("features are not explained: {} columns for each node are too many", data.num_features());
