@@ -2,7 +2,7 @@
 #include <adjoint/autograd/unary.h>
 #include <adjoint/core/convert.h>
 #include <adjoint/data/feature_names.h>
-#include <adjoint/models/trained_model.h>
+#include <adjoint/models/onnx.h>
 
 namespace adj::python {
 
@@ -128,7 +128,15 @@ void bind_trained(nb::module_& m) {
           },
           nb::arg("data"),
           "((src, dst), [float32 [M, heads] of each layer]): how much each node attends to each neighbour, "
-          "by GAT, GATv2, Transformer and AGNN, with the self-loops that layers add.");
+          "by GAT, GATv2, Transformer and AGNN, with the self-loops that layers add.")
+      .def(
+          "save_onnx",
+          [](const TrainedModel& t, nb::handle path) {
+            const std::string file = to_path(path);
+            without_gil([&] { save_onnx(t, file); });
+          },
+          nb::arg("path"),
+          "Writes the model for onnxruntime and other runtimes, as the program export_onnx.");
   m.def(
       "load_trained",
       [](nb::handle checkpoint, const std::string& device) {

@@ -415,7 +415,9 @@ class Trained(unittest.TestCase):
         self.assertTrue(np.allclose(model.outputs(arrays), model.outputs(data), atol=1e-5))  # sparse there, dense here
         with self.assertRaisesRegex(adjoint.Error, "links|not of"):
             model.predict_links(data, np.array([[0], [1]]))
-
+        model.save_onnx(Path("module.onnx"))
+        subprocess.run([BIN / "export_onnx", "gcn.h5", "program.onnx", "--quiet"], check=True)
+        self.assertEqual(Path("module.onnx").read_bytes(), Path("program.onnx").read_bytes())
 
     def test_links_and_attention(self):
         """Inner products of embeddings by NumPy; attention by what the program writes."""
