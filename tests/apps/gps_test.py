@@ -29,14 +29,53 @@ def test_rings():
     write_rings("rings.h5")
     line = "rings.h5 --split 0 --iterations 10 --epochs 20 --hidden 16 --batch-size 8 --quiet --json"
     assert result_of(f"train_graph_gin {line} --node-features constant")["test_acc"] < 0.7
-    for pool in ("sum", "mean", "max"):
-        found = result_of(f"train_graph_gps {line} --node-features random-walk --walk-steps 8 --features-scaling standard --pool {pool} "
-                          "--checkpoint g.h5 --predict t.csv")
-        assert found["test_acc"] == 1.0, (pool, found)
-    run("predict rings.h5 --checkpoint g.h5 --out p.csv")
+    walks = "--node-features random-walk --walk-steps 8 --features-scaling standard"
+    assert result_of(f"train_graph_gps {line} {walks}")["test_acc"] == 1.0
+    for pool in ("mean", "max", "attention", "set2set", "topk", "sag --pool-ratio 0.3"):
+        found = result_of(f"train_graph_gps {line} --positional random-walk --pool {pool} --checkpoint g.h5 --predict t.csv")
+        assert found["test_acc"] > 0.9, (pool, found)
+        same_predictions("rings.h5", "g.h5")
+    refused(f"train_graph_gps {line} --pool-ratio 0.3", says="--pool-ratio: requires --pool topk or sag", status=2)
+    refused(f"train_graph_qgin {line} --pool topk", says="expected sum, mean or max", status=2)
+
+
+def same_predictions(data, checkpoint):
+    """What `--predict` wrote, `predict` computes again."""
+    run("predict", data, "--checkpoint", checkpoint, "--out p.csv")
     with open("t.csv") as trained, open("p.csv") as again:
         for a, b in zip(csv.DictReader(trained), csv.DictReader(again), strict=True):
             assert all(abs(float(a[c]) - float(b[c])) < 1e-4 for c in a), (a, b)
+
+
+def test_positional():
+    """Two cliques that share an edge: the first eigenvector tells them apart, without any features or training labels nearby."""
+    size = 30
+    src, dst = zip(*[(a + part, b + part) for part in (0, size) for a in range(size) for b in range(size) if a < b], (0, size))
+    y = np.repeat([0, 1], size)
+    places = {"edges/src": np.array(src), "edges/dst": np.array(dst), "nodes/y": y, **parts_of(rng.permutation(2 * size), 8, 20)}
+    write_graph("cliques.h5", places, num_nodes=2 * size, num_classes=2, task="node_class")
+    write_graph("featured.h5", places | {"nodes/x": rng.normal(size=(2 * size, 3)).astype(np.float32)}, num_nodes=2 * size,
+                num_classes=2, task="node_class")
+    line = "--epochs 40 --quiet --json --checkpoint c.h5 --predict t.csv"
+    refused("train_gps cliques.h5 --epochs 1", says="nodes/x: missing, train_gps needs node features")
+    for data in ("cliques.h5", "featured.h5"):
+        for program in ("train_gps", "train_gcn", "train_gat", "train_sage"):
+            if program == "train_gcn" or data == "cliques.h5":
+                found = result_of(f"{program} {data} --positional laplacian --positional-size 2 {line}")
+                assert found["test_acc"] == 1.0, (program, data, found)
+                same_predictions(data, "c.h5")
+        for kind in ("random-walk", "degree"):
+            result_of(f"train_gcn {data} --positional {kind} {line}")
+            same_predictions(data, "c.h5")
+    expect(run("train_gcn featured.h5 --epochs 1 --positional laplacian"),
+           "positional encoding: laplacian, 8 columns beside the features; 1 component")
+    a, b = (result_of(f"train_gps cliques.h5 --positional laplacian --epochs 5 --quiet --json --threads {t}")["train_loss"] for t in (1, 2))
+    assert a == b
+    for options, says in (("--inductive --loader neighbor", "conflicts with --inductive"), ("--features-bits 8", "conflicts with --features-bits 8"),
+                          ("--features file --loader neighbor", "conflicts with --features file"), ("--positional-size 0", "expected")):
+        refused(f"train_sage featured.h5 --positional laplacian {options}", says=says, status=2)
+    refused("train_gcn cliques.h5 --positional-size 3", says="--positional-size: requires --positional", status=2)
+    refused("train_gcn cliques.h5 --positional laplacain", says="laplacian", status=2)
 
 
 def write_far(path, nodes=80):

@@ -1,5 +1,6 @@
 #include "../support.h"
 #include <adjoint/graph/laplacian.h>
+#include <adjoint/models/family.h>
 #include <adjoint/models/positional_encoding.h>
 
 #include <cmath>
@@ -139,4 +140,37 @@ TEST_CASE("encodings stand behind features of any kind") {
   CHECK_ERROR_HAS(models::with_encoding(Features(random_tensor({4, 2})), degree),
                   "6 rows beside features of 4");
   CHECK_ERROR_HAS(models::positional_encoding(graph, {}), "expected laplacian, random-walk or degree");
+}
+
+TEST_CASE("a graph transformer trains with eigenvectors of either sign, and predicts with the given ones") {
+  Links links;
+  for (int64_t i = 0; i < 9; ++i) links.join(i, (i * 2 + 1) % 9);
+  const Graph graph = links.graph(9);
+  models::ModelOptions options{.hidden = 4, .layers = 1, .dropout = 0.0, .heads = 1};
+  const auto plain = models::gps().make_as<models::NodeModel>(3, 2, options);
+  options.positional = Positional::laplacian;
+  options.positional_size = 2;
+  const auto varied = models::gps().make_as<models::NodeModel>(3, 2, options);
+  const auto state = plain->state();
+  varied->load_state({state.begin(), state.end()});
+  const Tensor x = random_tensor({9, 3});
+  std::vector<Tensor> wanted;  // by the signs of the last two columns
+  for (const float first : {1.0f, -1.0f})
+    for (const float second : {1.0f, -1.0f}) {
+      std::vector<float> turned = x.to_vector<float>();
+      for (size_t i = 0; i < 9; ++i) turned[3 * i + 1] *= first, turned[3 * i + 2] *= second;
+      wanted.push_back((*plain)(graph, Features(Tensor::from(turned, {9, 3}))).value());
+    }
+  std::vector<int> seen(4, 0);
+  for (int draw = 0; draw < 40; ++draw) {
+    const Numbers found = values((*varied)(graph, Features(x)).value());
+    size_t k = 0;
+    while (k < 4 && !close(wanted[k], found, 1e-5)) ++k;
+    REQUIRE(k < 4);
+    ++seen[k];
+  }
+  for (const int count : seen) CHECK(count > 0);
+  varied->eval();
+  plain->eval();
+  CHECK(same_bits((*varied)(graph, Features(x)).value(), (*plain)(graph, Features(x)).value()));
 }
