@@ -135,8 +135,9 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
        "these nodes. Scores all pairs, N (N - 1) / 2, or N per node",
        true, IntegerRange{0, kMost}},
       {"top", &o.top, "K",
-       "for a model of recommendations (train_recommend): write the K best items for each user (0: 10), or "
-       "with --nodes for these users, that neither the training nor DATA has for them",
+       "for a model of train_recommend: write the K best items (0: 10) for each user, or with --nodes for "
+       "these "
+       "users, without those that the training or the dataset has for them",
        true, IntegerRange{0, kMost}},
       {"embeddings", &o.embeddings, "FILE",
        "write the last hidden layer of every node or graph, for a model of links what its decoder compares: "

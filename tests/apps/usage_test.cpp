@@ -107,7 +107,8 @@ TEST_CASE("train_gcn prints its purpose and its options") {
        {"train_gcn",        "train_gat",  "train_sage", "train_gin",       "train_agnn", "train_transformer",
         "train_link",       "train_edge", "train_qgnn", "train_graph_gin", "train_gps",  "train_graph_gps",
         "train_graph_qgin", "predict",    "compare",    "sweep",           "bench",      "generate",
-        "convert",          "inspect",    "reorder",    "partition",       "infer_qgnn"})
+        "convert",          "inspect",    "reorder",    "partition",       "infer_qgnn", "train_recommend",
+        "explain",          "export_onnx"})
     CHECK(succeeds(run(program, {"--version"})).out ==
           fmt::format("{} {}\nCPU kernels: {}\n", program, version(), describe_cpu_isa()));
 }
