@@ -12,9 +12,10 @@ using models::ExplainMethod;
 using models::ExplainTarget;
 using models::Explanation;
 
-inline constexpr int64_t kIn = 5, kOut = 3;
+inline constexpr int64_t kExplainedIn = 5, kExplainedOut = 3;
 inline TrainedModel trained(const models::ModelFamily& family, models::ModelOptions options, Draw& draw,
-                            int64_t in = kIn, int64_t out = kOut, Task task = Task::node_class) {
+                            int64_t in = kExplainedIn, int64_t out = kExplainedOut,
+                            Task task = Task::node_class) {
   TrainedModel::Parts parts;
   parts.family = family;
   parts.options = options;

@@ -9,7 +9,7 @@ using Kind = ExplainTarget::Kind;
 TEST_CASE("a model gives a target the same output in its neighbourhood as in the whole graph") {
   Draw draw(821, {}, DType::f32);
   const Graph graph = sparse_graph(draw);
-  const Features x(draw.normal({graph.num_nodes(), kIn}));
+  const Features x(draw.normal({graph.num_nodes(), kExplainedIn}));
   std::vector<TrainedModel> all;
   for (const auto& [family, model] : {std::pair{models::gcn(), 0},
                                       {models::sage(), 0},
@@ -63,11 +63,11 @@ TEST_CASE("masks and attributions are those of PyG") {
           parts.family = family;
           parts.options = o;
           parts.task = Task::node_class;
-          parts.num_features = kIn;
-          parts.num_outputs = kOut;
+          parts.num_features = kExplainedIn;
+          parts.num_outputs = kExplainedOut;
           parts.edges.weights = models::EdgeWeights::unused;
           parts.origin = name;
-          parts.model = family.make(kIn, kOut, o);
+          parts.model = family.make(kExplainedIn, kExplainedOut, o);
           reference.load(*parts.model);
           const TrainedModel model(std::move(parts));
           const Graph graph = Graph::from_coo(reference("x").size(0), reference("src"), reference("dst"));
@@ -107,7 +107,7 @@ TEST_CASE("masks and attributions are those of PyG") {
 TEST_CASE("attributions of every kind of model add up, and explanations have the same bits on any threads") {
   Draw draw(822, {}, DType::f32);
   const Graph graph = sparse_graph(draw, 30);
-  const Tensor x = draw.normal({30, kIn});
+  const Tensor x = draw.normal({30, kExplainedIn});
   const Tensor offsets = Tensor::from(std::vector<int64_t>{0, 30});
   const auto check = [&](const TrainedModel& model, const ExplainTarget& target) {
     CAPTURE(model.describe());
@@ -122,13 +122,15 @@ TEST_CASE("attributions of every kind of model add up, and explanations have the
   check(trained(models::gat(), options_of(models::gat(), 1), draw), {Kind::node, 3});
   check(trained(models::gps(), options_of(models::gps()), draw), {Kind::node, 3});
   for (const auto& family : {models::graph_gin(), models::graph_gps()})
-    check(trained(family, options_of(family), draw, kIn, kOut, Task::graph_class), {Kind::graph, 0});
-  check(trained(models::link(), options_of(models::link()), draw, kIn, 1, Task::none), {Kind::edge, 3, 8});
+    check(trained(family, options_of(family), draw, kExplainedIn, kExplainedOut, Task::graph_class),
+          {Kind::graph, 0});
+  check(trained(models::link(), options_of(models::link()), draw, kExplainedIn, 1, Task::none),
+        {Kind::edge, 3, 8});
   const EdgeIndex ends = graph.edge_index();
   models::ModelOptions with_attributes = options_of(models::edge());
   with_attributes.edge_dim = 2;
-  check(trained(models::edge(), with_attributes, draw, kIn, kOut, Task::edge_class),
+  check(trained(models::edge(), with_attributes, draw, kExplainedIn, kExplainedOut, Task::edge_class),
         {Kind::edge, ends.src.data<int32_t>()[5], ends.dst.data<int32_t>()[5]});
-  check(trained(models::gcn(), options_of(models::gcn()), draw, kIn, 1, Task::node_regression),
+  check(trained(models::gcn(), options_of(models::gcn()), draw, kExplainedIn, 1, Task::node_regression),
         {Kind::node, 3});
 }

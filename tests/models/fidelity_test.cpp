@@ -9,7 +9,7 @@ using Kind = ExplainTarget::Kind;
 TEST_CASE("fidelity keeps and removes the most important edges") {
   Draw draw(823, {}, DType::f32);
   const Graph graph = sparse_graph(draw);
-  const Features x(draw.normal({graph.num_nodes(), kIn}));
+  const Features x(draw.normal({graph.num_nodes(), kExplainedIn}));
   const TrainedModel model = trained(models::gin(), options_of(models::gin()), draw);
   int64_t node = 0;
   while (Explainer(model, graph, x, {Kind::node, node}).neighborhood().reaching.size() < 6) ++node;
@@ -37,7 +37,7 @@ TEST_CASE("attention is the largest coefficient, an isolated node has no edges, 
   Draw draw(824, {}, DType::f32);
   const Graph graph = Graph::from_coo(5, Tensor::from(std::vector<int32_t>{0, 1, 2}),
                                       Tensor::from(std::vector<int32_t>{1, 2, 1}));
-  const Features x(draw.normal({5, kIn}));
+  const Features x(draw.normal({5, kExplainedIn}));
   const TrainedModel gat = trained(models::gat(), options_of(models::gat()), draw),
                      gcn = trained(models::gcn(), options_of(models::gcn()), draw);
   const Explanation why =
@@ -58,7 +58,7 @@ TEST_CASE("attention is the largest coefficient, an isolated node has no edges, 
     const Explainer alone(gcn, graph, x, {Kind::node, 4});
     const Explanation none = alone.explain({.method = method, .epochs = 3});
     CHECK(none.edges.empty());
-    CHECK(std::ssize(none.feature_importance) == kIn);
+    CHECK(std::ssize(none.feature_importance) == kExplainedIn);
     CHECK(alone.fidelity(none, 3).share == 0.0);
   }
   const auto error = [&](const TrainedModel& model, const ExplainTarget& target,
