@@ -127,9 +127,8 @@ ModelDescription description_of(const models::Checkpoint& checkpoint) {
       (d.task == Task::none) != (d.program == "train_link"))
     data_fail("{}: facts@task: '{}', which {} does not train", checkpoint.path, checkpoint.text("task"),
               d.program);
-  const int64_t encoded = models::positional_columns(d.options);
-  d.num_features =
-      checkpoint.integer("features", family.typed ? 0 : std::max<int64_t>(encoded, 1), kMost) - encoded;
+  const bool encoded = models::positional_columns(d.options) > 0;
+  d.num_features = checkpoint.integer("features", family.typed || encoded ? 0 : 1, kMost);
   d.num_outputs = checkpoint.integer("outputs", 1, kMost);
   static_cast<models::Preprocessing&>(d) = models::Preprocessing::load(checkpoint);
   if (family.typed != (d.types != nullptr))

@@ -1,4 +1,5 @@
 #include <adjoint/core/text.h>
+#include <adjoint/models/positional_encoding.h>
 #include <adjoint/training/report.h>
 #include <adjoint/training/run.h>
 
@@ -116,11 +117,14 @@ ReportRows option_rows(const Run& run) {
 
 std::vector<std::pair<std::string, double>> importance_rows(const Run& run) {
   const auto& names = run.task().preprocessing.feature_names;
+  const int64_t own = run.task().num_features - models::positional_columns(run.settings().model);
+  const auto name = [&](int64_t column) {
+    if (column >= own) return fmt::format("positional {}", column - own + 1);
+    return names.empty() ? fmt::format("column {}", column) : names[static_cast<size_t>(column)];
+  };
   std::vector<std::pair<std::string, double>> rows;
   for (const ColumnImportance& c : run.insight().importance)
-    if (rows.size() < kColumnsShown)
-      rows.emplace_back(
-          names.empty() ? fmt::format("column {}", c.column) : names[static_cast<size_t>(c.column)], c.fall);
+    if (rows.size() < kColumnsShown) rows.emplace_back(name(c.column), c.fall);
   return rows;
 }
 

@@ -5,6 +5,7 @@
 #include <adjoint/core/random.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/graph/edge_attributes.h>
+#include <adjoint/models/positional_encoding.h>
 #include <adjoint/optim/optimizer.h>
 #include <adjoint/training/metric.h>
 #include <adjoint/training/ranks.h>
@@ -449,7 +450,8 @@ void Run::describe_state() {
   // `predict` rebuilds the model from these and the options.
   state_->require("aggregation", task_.aggregation())
       .require("task", examples_.task)
-      .require("features", fmt::format("{}", task_.num_features))
+      .require("features",
+               fmt::format("{}", task_.num_features - models::positional_columns(settings_.model)))
       .require("outputs", fmt::format("{}", examples_.outputs));
   state_->add([this](models::Checkpoint& checkpoint) { save(checkpoint); },
               [this](const models::Checkpoint& checkpoint) { load(checkpoint); });

@@ -70,6 +70,9 @@ def test_positional():
             same_predictions(data, "c.h5")
     expect(run("train_gcn featured.h5 --epochs 1 --positional laplacian"),
            "positional encoding: laplacian, 8 columns beside the features; 1 component")
+    run("train_gcn featured.h5 --epochs 3 --positional laplacian --positional-size 2 --report r.html --quiet")
+    with open("r.html") as page:
+        expect(page.read(), "positional 2")
     a, b = (result_of(f"train_gps cliques.h5 --positional laplacian --epochs 5 --quiet --json --threads {t}")["train_loss"] for t in (1, 2))
     assert a == b
     for options, says in (("--inductive --loader neighbor", "conflicts with --inductive"), ("--features-bits 8", "conflicts with --features-bits 8"),
