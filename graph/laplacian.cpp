@@ -41,7 +41,8 @@ std::vector<std::vector<int32_t>> components_of(const Neighborhoods& graph) {
 }
 
 /// I - L of a connected component of two nodes or more, on which the eigenvector of L's first eigenvalue has
-/// the value -2 instead of 1, below all: the largest eigenvalues are those that are searched. An operator of Spectra.
+/// the value -2 instead of 1, below all: the largest eigenvalues are those that are searched. An operator of
+/// Spectra.
 class Propagation {
  public:
   using Scalar = double;

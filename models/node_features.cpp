@@ -61,7 +61,7 @@ class Walks {
   int64_t nodes() const { return std::ssize(offsets_) - 1; }
 
   /// Writes the chances of being back at `start` after 1, 2, … steps; returns how many edges were visited.
-  double from(int64_t start, std::span<float> back, Distribution& now, Distribution& next) const {
+  double walk(int64_t start, std::span<float> back, Distribution& now, Distribution& next) const {
     double visited = 0.0;
     now.clear();
     now.add(static_cast<int32_t>(start), 1.0);
@@ -88,7 +88,7 @@ class Walks {
     Distribution now(nodes()), next(nodes());
     std::vector<float> back(static_cast<size_t>(steps));
     double visited = 0.0;
-    for (int64_t k = 0; k < starts; ++k) visited += from(k * nodes() / starts, back, now, next);
+    for (int64_t k = 0; k < starts; ++k) visited += walk(k * nodes() / starts, back, now, next);
     visited *= static_cast<double>(nodes()) / static_cast<double>(std::max<int64_t>(starts, 1));
     ADJ_CHECK(
         visited <= kMost,
@@ -110,7 +110,7 @@ Features return_probabilities(const Graph& graph, int64_t steps) {
   parallel_for(walks.nodes(), kStarts, [&](int64_t begin, int64_t end) {
     Distribution now(walks.nodes()), next(walks.nodes());
     for (int64_t start = begin; start < end; ++start)
-      (void)walks.from(start,
+      (void)walks.walk(start,
                        std::span(x).subspan(static_cast<size_t>(start * steps), static_cast<size_t>(steps)),
                        now, next);
   });

@@ -64,9 +64,9 @@ Features TrainedModel::prepare(const Features& x) const {
 }
 
 Features TrainedModel::inputs(const Graph& graph, const Features& x) const {
-  const Features own = description().features(graph, x);
-  if (models::positional_columns(options()) == 0) return prepare(own);
-  const Features scaled = num_features() > 0 ? description().prepare(own) : Features();
+  const Features features = description().features(graph, x);
+  if (models::positional_columns(options()) == 0) return prepare(features);
+  const Features scaled = num_features() > 0 ? description().prepare(features) : Features();
   const Tensor encoding = models::positional_encoding(graph, options());
   return models::with_encoding(scaled, encoding).to(device()).to(model().parameters().front().dtype());
 }

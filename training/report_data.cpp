@@ -117,9 +117,9 @@ ReportRows option_rows(const Run& run) {
 
 std::vector<std::pair<std::string, double>> importance_rows(const Run& run) {
   const auto& names = run.task().preprocessing.feature_names;
-  const int64_t own = run.task().num_features - models::positional_columns(run.settings().model);
+  const int64_t file_columns = run.task().num_features - models::positional_columns(run.settings().model);
   const auto name = [&](int64_t column) {
-    if (column >= own) return fmt::format("positional {}", column - own + 1);
+    if (column >= file_columns) return fmt::format("positional {}", column - file_columns + 1);
     return names.empty() ? fmt::format("column {}", column) : names[static_cast<size_t>(column)];
   };
   std::vector<std::pair<std::string, double>> rows;

@@ -73,17 +73,17 @@ def compare(line, *datasets, inputs):
     model = session()
     assert [each.name for each in model.get_inputs()] == inputs.split(), (line, [each.name for each in model.get_inputs()])
     for data in datasets:
-        given, words = arrays(data), []
+        feeds, words = arrays(data), []
         if line.startswith("train_link"):
-            given["pairs"] = np.random.default_rng(1).integers(0, len(given["x"]), (2, 40))
-            np.savetxt("pairs.csv", given["pairs"].T, fmt="%d", delimiter=",", header="source,target", comments="")
+            feeds["pairs"] = np.random.default_rng(1).integers(0, len(feeds["x"]), (2, 40))
+            np.savetxt("pairs.csv", feeds["pairs"].T, fmt="%d", delimiter=",", header="source,target", comments="")
             run("predict --checkpoint c.h5 --embeddings z.h5 --quiet --data", data)
-            close(computed(model, given, 1), datasets_in("z.h5")["nodes/embedding"], (line, data))
+            close(computed(model, feeds, 1), datasets_in("z.h5")["nodes/embedding"], (line, data))
             words = ["--pairs", "pairs.csv"]
         run("predict --checkpoint c.h5 --out p.h5 --quiet --data", data, *words)
         found = {name.rpartition("/")[2]: value for name, value in datasets_in("p.h5").items()}
         expected = found["score"] if "score" in found else found["prediction"]
-        close(computed(model, given).reshape(expected.shape), expected, (line, data))
+        close(computed(model, feeds).reshape(expected.shape), expected, (line, data))
     return model
 
 
@@ -137,15 +137,15 @@ for line, datasets, inputs in (
 model = compare("train_graph_gps --heads 2 --hidden 8 --layers 1", *graphs, inputs="x edge_index batch")
 if model is not None:
     # Nodes and edges in another order, of a batch whose graphs lie among each other.
-    given = arrays(graphs[0])
+    feeds = arrays(graphs[0])
     order, rng = np.random.default_rng(3).permutation(60), np.random.default_rng(4)
     place = np.argsort(order)
-    moved = {"x": given["x"][order], "batch": given["batch"][order], "edge_index": rng.permutation(place[given["edge_index"]], axis=1)}
-    close(computed(model, moved), computed(model, given), "moved")
+    moved = {"x": feeds["x"][order], "batch": feeds["batch"][order], "edge_index": rng.permutation(place[feeds["edge_index"]], axis=1)}
+    close(computed(model, moved), computed(model, feeds), "moved")
     # A number without nodes is a graph without: its row is that of an empty pooling, the others stay.
-    skipping = given | {"batch": given["batch"] + (given["batch"] > 4)}
+    skipping = feeds | {"batch": feeds["batch"] + (feeds["batch"] > 4)}
     rows = computed(model, skipping)
-    close(np.delete(rows, 5, 0), computed(model, given), "empty graph")
+    close(np.delete(rows, 5, 0), computed(model, feeds), "empty graph")
 
     facts = model.get_modelmeta().custom_metadata_map
     assert json.loads(facts["class_names"]) == ["käse", "b", 'say "c"'] and facts["program"] == "train_graph_gps", facts
@@ -167,13 +167,13 @@ if model is not None:
     # The features that it does not make are an input, named as such.
     run("train_graph_gin graphs0.h5 --node-features random-walk --walk-steps 3 --epochs 1 --quiet --checkpoint c.h5")
     expect(run("export_onnx c.h5 m.onnx"), "x float32 [nodes, 3]", "chances of random walks", "logits float32 [graphs, 3]")
-    given = arrays("graphs0.h5")
+    feeds = arrays("graphs0.h5")
     walk = np.zeros((60, 60))
-    np.add.at(walk, tuple(given["edge_index"]), 1)
+    np.add.at(walk, tuple(feeds["edge_index"]), 1)
     walk /= np.maximum(walk.sum(1, keepdims=True), 1)
-    given["x"] = np.stack([np.diag(np.linalg.matrix_power(walk, k)) for k in (1, 2, 3)], 1).astype(np.float32)
+    feeds["x"] = np.stack([np.diag(np.linalg.matrix_power(walk, k)) for k in (1, 2, 3)], 1).astype(np.float32)
     run("predict graphs0.h5 --checkpoint c.h5 --out p.h5 --quiet")
-    close(computed(session(), given), datasets_in("p.h5")["graphs/score"], "random walks")
+    close(computed(session(), feeds), datasets_in("p.h5")["graphs/score"], "random walks")
 
     # Trained in 16 bits, it computes in 32.
     run("train_sage plain0.h5 --precision bfloat16 --epochs 2 --quiet --checkpoint c.h5")

@@ -291,7 +291,7 @@ TEST_CASE("a model of graphs reads out its pooled input and each layer's output,
             for (size_t l = 0;; ++l) {
               const Var pooled = pool == nn::GraphPool::sum    ? segment_sum(h, offsets)
                                  : pool == nn::GraphPool::mean ? segment_mean(h, offsets)
-                                                        : segment_max(h, offsets);
+                                                               : segment_max(h, offsets);
               const int width = of_layer[std::min<size_t>(l, 2)] == 32 ? 32 : 8;
               const Var read = layers.drop(
                   linear(fmt::format("readouts.{}", l), h.size(1), kOut, width, pooled), o.dropout);

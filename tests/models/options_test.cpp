@@ -98,7 +98,9 @@ TEST_CASE("options that are missing, or no number, flag or known word, are refus
   CHECK(wrong("gate", {{"gate", "yes"}}) == "--gate: expected true or false, got 'yes'");
   CHECK(wrong("norm", {{"norm", "sum"}}) ==
         "--norm: expected none or batch or layer or sums, got 'sum'; did you mean 'sums'?");
-  CHECK(wrong("pool", {{"pool", "min"}}).starts_with("--pool: expected sum or mean or max, got 'min'"));
+  CHECK(wrong("pool", {{"pool", "min"}})
+            .starts_with(
+                "--pool: expected sum or mean or max or attention or set2set or topk or sag, got 'min'"));
   CHECK(refused(models::gcn(), {.norm = models::Norm::layer}) ==
         "--norm: expected none or batch, got 'layer'");
   CHECK_ERROR((void)models::model_option("width"), "no model has an option 'width'");
@@ -117,7 +119,7 @@ TEST_CASE("families: their options, names and defaults") {
       {models::gin(), {"gin", "gine"}, {"model", "train-eps", "norm", "residual"}},
       {models::transformer(), {"transformer"}, {"heads", "attention-dropout", "gate", "norm", "residual"}},
       {models::agnn(), {"agnn"}, {}},
-      {models::graph_gin(), {"graph-gin", "graph-gine"}, {"model", "train-eps", "pool"}},
+      {models::graph_gin(), {"graph-gin", "graph-gine"}, {"model", "train-eps", "pool", "pool-ratio"}},
       {models::link(),
        {"gcn", "sage", "gat"},
        {"model", "embedding", "decoder", "aggr", "heads", "attention-dropout"}},
@@ -130,7 +132,7 @@ TEST_CASE("families: their options, names and defaults") {
       {models::rgcn(), {"rgcn", "rgat"}, {"model", "bases", "inputs", "norm", "heads", "attention-dropout"}},
       {models::hgt(), {"hgt"}, {"heads"}},
       {models::gps(), {"gps"}, {"heads", "attention-dropout"}},
-      {models::graph_gps(), {"graph-gps"}, {"heads", "attention-dropout", "pool"}}};
+      {models::graph_gps(), {"graph-gps"}, {"heads", "attention-dropout", "pool", "pool-ratio"}}};
   std::vector<std::string> programs;
   for (const auto& [family, model_names, names] : expected) {
     CAPTURE(family.program);
@@ -138,6 +140,9 @@ TEST_CASE("families: their options, names and defaults") {
     Names all = names;
     for (const char* common : {"hidden", "layers", "dropout", "node-features", "walk-steps"})
       all.push_back(common);
+    const bool of_pairs = family.takes("embedding");
+    if (!family.typed && !of_pairs && !family.takes("bits"))
+      all.insert(all.end(), {"positional", "positional-size"});
     CHECK(names_of(family.all_options()) == all);
     CHECK(family.takes("norm") == (std::find(names.begin(), names.end(), "norm") != names.end()));
     CHECK_FALSE(family.takes("hidden"));

@@ -127,11 +127,11 @@ TEST_CASE("encodings stand behind features of any kind") {
   const Tensor dense = random_tensor({6, 2});
   const SparseMatrix sparse =
       SparseMatrix::from_csr(6, 2, {0, 1, 1, 2, 4, 4, 5}, {1, 0, 0, 1, 0}, {2, 3, 4, 5, 6});
-  const auto check = [&](const Features& x, const Tensor& own) {
+  const auto check = [&](const Features& x, const Tensor& original) {
     const Features both = models::with_encoding(x, degree);
     CHECK(both.is_sparse() == x.is_sparse());
     REQUIRE(both.cols() == 3);
-    const Numbers all = values(both.to_dense()), first = values(own), last = values(degree);
+    const Numbers all = values(both.to_dense()), first = values(original), last = values(degree);
     for (size_t i = 0; i < 6; ++i)
       for (size_t k = 0; k < 3; ++k) CHECK(all[3 * i + k] == (k < 2 ? first[2 * i + k] : last[i]));
   };

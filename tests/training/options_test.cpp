@@ -485,8 +485,9 @@ TEST_CASE("the groups have every option once, bound to its field, with the loade
   CHECK(fmt::format("{}", fmt::join(deciding, " ")) ==
         "batch-size budget class-weights coverage dropout eval-every evaluation fanouts fanouts-per "
         "hidden kernels labor layers loader lr lr-gamma lr-step metric momentum node-features norm "
-        "optimizer parts parts-per-batch patience patience-on precision replace runs saint "
-        "schedule seed split steps walk-length walk-steps warm-up weight-decay weighted-sampling");
+        "optimizer parts parts-per-batch patience patience-on positional positional-size precision "
+        "replace runs saint schedule seed split steps walk-length walk-steps warm-up weight-decay "
+        "weighted-sampling");
   p.options.things = "graphs";
   std::set<std::string> of_graphs;
   for (const Options::Group& group : p.options.groups())
