@@ -1,6 +1,6 @@
 // Embeds the entities and relations of a knowledge graph, and ranks triples by them.
 
-#include "common/command_line.h"
+#include "common/option_groups.h"
 #include "train_kge/queries.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/training/triples.h>
@@ -11,17 +11,10 @@ using namespace adj::training;
 int main(int argc, char** argv) {
   return run_program("train_kge", [&] {
     TripleOptions options;
-    bool check = false;
-    boost::program_options::options_description all, other("Other");
-    other.add_options()("check", boost::program_options::bool_switch(&check),
-                        "check the options, print them as JSON, and train nothing");
-    for (const Options::Group& group : options.groups()) all.add(apps::table_of(group.options, group.name));
-    if (!apps::read_options(
-            argc, argv, other, {"data"}, "train_kge DATA.h5 [OPTION]...",
-            "Trains embeddings of a knowledge graph: TransE, DistMult, ComplEx, RotatE, RESCAL.", all))
+    if (!apps::read_groups(
+            argc, argv, options, "train_kge DATA.h5 [OPTION]...",
+            "Trains embeddings of a knowledge graph: TransE, DistMult, ComplEx, RotatE, RESCAL."))
       return;
-    options.complete();
-    if (check) return apps::print_options(options.groups());
     TripleRun run(options);
     const apps::TripleQueries queries(options, run.data());  // refused before the training
     optim::CapturedStep step(

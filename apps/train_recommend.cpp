@@ -1,6 +1,6 @@
 // Trains LightGCN on interactions of users and items, and recommends items.
 
-#include "common/command_line.h"
+#include "common/option_groups.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/training/recommend.h>
 
@@ -10,13 +10,9 @@ using namespace adj::training;
 int main(int argc, char** argv) {
   return run_program("train_recommend", [&] {
     RecommendOptions options;
-    boost::program_options::options_description all;
-    for (const Options::Group& group : options.groups()) all.add(apps::table_of(group.options, group.name));
-    if (!apps::read_options(argc, argv, boost::program_options::options_description("Other"), {"data"},
-                            "train_recommend DATA.h5 [OPTION]...",
-                            "Trains LightGCN on users' interactions with items, and recommends items.", all))
+    if (!apps::read_groups(argc, argv, options, "train_recommend DATA.h5 [OPTION]...",
+                           "Trains LightGCN on users' interactions with items, and recommends items."))
       return;
-    options.complete();
     RecommendRun run(options);
     optim::CapturedStep step(
         [&] {

@@ -1,5 +1,4 @@
 #include <adjoint/core/error.h>
-#include <adjoint/graph/detail/neighborhoods.h>
 #include <adjoint/graph/laplacian.h>
 #include <adjoint/kernels/index/gather.h>
 #include <adjoint/models/node_features.h>

@@ -2,6 +2,7 @@
 
 #include <adjoint/adjoint.h>
 #include <adjoint/training.h>
+#include <adjoint/training/recommend.h>
 
 #include <algorithm>
 
@@ -47,6 +48,8 @@ std::string short_number(const std::string& text) {
 std::optional<bool> direction_of(const std::string& metric) {
   for (const training::Metric& one : training::link_metrics(metric))
     if (one.option == metric) return one.higher_is_better;
+  for (const std::string name : names_of(training::TopKMetric{}))
+    if (metric.starts_with(name + "@")) return true;
   return training::higher_is_better(metric);
 }
 

@@ -9,7 +9,7 @@
 
 namespace adj::apps {
 
-/// A study: a search over options of a training program, as its YAML file says (docs/search.md).
+/// A study: a search over options of a training program, as its YAML file says (docs/programs.md).
 struct Study {
   std::string path;                   ///< of the file
   std::string program;                ///< "train_gcn"

@@ -39,6 +39,21 @@ def best_of(folder):
     return int(re.search(r"trial (\d+) of", Path(folder, "best.yaml").read_text())[1])
 
 
+def test_programs():
+    """Every training program checks its options; those with a form of options of their own are searched too."""
+    for program in sorted(path.name for path in Path(BIN).glob("train_*")):
+        found = json.loads(run(f"{program} none.h5 --seed 3 --check").splitlines()[-1])
+        assert found["data"] == "none.h5" and found["seed"] == 3, (program, found)
+    run("generate tastes shop.h5 --users 100 --items 90")
+    text = """program: train_recommend
+method: grid
+options: {data: shop.h5, epochs: 2, eval-every: 1, k: 5, metric: ndcg}
+parameters: {width: [4, 8]}
+"""
+    expect(run("sweep", study("shop.yaml", text)), "ndcg@5", "higher is better")
+    assert results(result_of("train_recommend --config shop/best.yaml --quiet --json")) == results(f"shop/trial-{best_of('shop'):04}/run.json")
+
+
 def test_grid():
     text = """program: train_gcn
 method: grid
