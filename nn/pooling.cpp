@@ -35,24 +35,22 @@ Tensor best_rows(const Tensor& score, const Tensor& offsets, double ratio) {
   const auto column = [&](const Tensor& t) { return t.reshape({t.numel(), 1}); };
   const Tensor starts = column(offsets.rows(0, graphs).to(DType::f32));
   const Tensor sizes = (Var(column(offsets.rows(1, graphs + 1).to(DType::f32))) - Var(starts)).value();
-  const Tensor by_score = sort(Var(score.reshape({rows})), 0, true).indices;
-  const auto in_order = [&](const Tensor& of_graphs) {
+  const auto gathered = [&](const Tensor& x, const Tensor& index) {
     Tensor y = Tensor::empty({rows, 1}, DType::f32, device);
-    kernels::gather_rows(
-        {.x = segment_expand(Var(of_graphs), offsets, rows).value(), .index = by_score, .y = y});
+    kernels::gather_rows({.x = x, .index = index, .y = y});
     return y;
   };
-  const Tensor order = sort(Var(in_order(starts).reshape({rows})), 0).indices;
-  // Row k of the sorted ones is by_score[order[k]]; a graph's own come where its rows are.
-  const Tensor number = detail::row_numbers(rows, device).to(DType::f32).reshape({rows, 1});
-  const Tensor place =
-      (Var(number) - segment_expand(Var(starts), offsets, rows)).value();  // within the graph, from 0
-  const Tensor kept = less(place, segment_expand(Var((Var(sizes) * ratio).value()), offsets, rows).value());
-  const Tensor back = sort(Var(order.to(DType::f32)), 0).indices,
-               again = sort(Var(by_score.to(DType::f32)), 0).indices;
-  Tensor first = Tensor::empty({rows, 1}, DType::f32, device), result = Tensor::empty_like(first);
-  kernels::gather_rows({.x = kept.to(DType::f32), .index = back, .y = first});
-  kernels::gather_rows({.x = first, .index = again, .y = result});
+  const auto spread = [&](const Tensor& of_graphs) {
+    return segment_expand(Var(of_graphs), offsets, rows).value();
+  };
+  const Tensor by_score = sort(Var(score.reshape({rows})), 0, true).indices;
+  const Tensor by_graph = sort(Var(gathered(spread(starts), by_score).reshape({rows})), 0).indices;
+  const Tensor number = column(detail::row_numbers(rows, device).to(DType::f32));
+  // Sorted row k is row best[k]; those of a graph come where its rows are.
+  const Tensor best = gathered(gathered(number, by_score), by_graph);
+  const Tensor kept = less((Var(number) - Var(spread(starts))).value(), spread((Var(sizes) * ratio).value()));
+  const Tensor places = sort(Var(best.reshape({rows})), 0).indices;
+  const Tensor result = gathered(kept.to(DType::f32), places);
   return result.to(score.dtype());
 }
 
