@@ -1,16 +1,8 @@
 #pragma once
 
-#include <adjoint/core/progress.h>
 #include <adjoint/models/light_gcn.h>
-#include <adjoint/optim/early_stopping.h>
-#include <adjoint/optim/metrics_file.h>
-#include <adjoint/optim/non_finite.h>
-#include <adjoint/optim/optimizer.h>
-#include <adjoint/training/options.h>
-#include <adjoint/training/run_folder.h>
-#include <adjoint/training/stopwatch.h>
+#include <adjoint/training/embedding_run.h>
 #include <adjoint/training/top_items.h>
-#include <adjoint/training/training_state.h>
 
 #include <memory>
 #include <optional>
@@ -75,40 +67,37 @@ Interactions load_interactions(const RecommendOptions& options);
 /// Name, counts and contents: a checkpoint belongs to these interactions.
 std::string interaction_fingerprint(const Interactions& data);
 
-/// Everything of a training but its loop.
-class RecommendRun {
+/// Everything of a training but its loop. An epoch has the interactions in random order, and for each an item
+/// that its user does not have in training.
+class RecommendRun : public EmbeddingRun {
  public:
   /// `options` are complete. Throws DataError for a file that does not fit them.
   explicit RecommendRun(const RecommendOptions& options);
 
-  /// Shuffles the interactions of the next epoch, and draws for each an item that its user does not have in
-  /// training; at the end of the last one restores the best weights and tests them, and returns false.
-  bool next_epoch();
   /// The next batch of the epoch; false behind the last.
   bool next_batch();
   Var loss() const { return model_.loss(graph_, batch_, o_.penalty); }  ///< of the batch
   void update() { optimizer_->step(); }                                 ///< after backward()
-  void add(const Tensor& loss);                                         ///< a step's loss to the epoch's mean
 
   const Interactions& data() const { return data_; }        ///< with its split
   const models::LightGCN& model() const { return model_; }  ///< the best, after the last epoch
   const nn::TopKMetrics& test() const { return test_; }     ///< after the last epoch
-  /// Prints the results; with --json one object. Ends the run in --run-dir.
-  void write_results() const;
   /// Writes --embeddings, --item-embeddings and --out.
   void write_vectors() const;
 
  private:
-  void draw_epoch();
-  void end_epoch();
-  void describe_state();
+  void for_options(const Visit& visit) const override { for_each(o_, visit); }
+  std::string fingerprint() const override { return interaction_fingerprint(data_); }
+  void begin_epoch() override;
+  std::optional<double> validate() override;
+  void evaluate() override;
+  void write_row(optim::MetricsFile& file) const override;
+  std::string progress_note() const override;
+  void print() const override;
+  std::string json() const override;
   Tensor vectors() const;  ///< the model's results
-  std::string json() const;
-  RunSummary summary() const;
 
   RecommendOptions o_;
-  std::shared_ptr<const void> new_folder_, folder_;  // of --run-dir: removed if empty, and locked
-  Device device_;
   Interactions data_;
   Graph graph_;        // of training, on the device
   Relation of_users_;  // items to users, for draws; on the CPU
@@ -116,20 +105,10 @@ class RecommendRun {
   std::vector<int32_t> popularity_;
   nn::Model<models::LightGCN> model_;
   std::unique_ptr<optim::Optimizer> optimizer_;
-  optim::EarlyStopping best_;
-  TrainingState state_;
-  std::optional<optim::MetricsFile> metrics_;
-  optim::NonFiniteMonitor finite_;
-  std::optional<Progress> progress_;
-
   std::vector<int32_t> sample_users_, sample_items_;  // interactions whose users lack an item
-  Tensor rows_, batch_, loss_sum_;                    // of an epoch [steps, 3 B], of a step [3 B]; a scalar
-  int64_t steps_ = 0, step_ = 0, epoch_ = 0;
-  bool begun_ = false, stopped_ = false;
-  double train_loss_ = 0.0;
+  Tensor rows_, batch_;                               // of an epoch [steps, 3 B], of a step [3 B]
+  int64_t step_ = 0;
   nn::TopKMetrics val_, test_;
-  Stopwatch watch_;
-  std::vector<double> epoch_ms_;
 };
 
 }  // namespace adj::training

@@ -1,4 +1,3 @@
-#include <adjoint/core/allocator.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/predictions.h>
 #include <adjoint/training/detail/embeddings.h>
@@ -27,45 +26,40 @@ std::vector<std::pair<const char*, double>> values_of(const nn::TopKMetrics& m) 
 
 }  // namespace
 
-void RecommendRun::write_results() const {
-  if (!o_.json || !o_.quiet) {
-    if (best_.best_epoch() >= 0)
-      fmt::print("validation {}@{} {:.4f} after {} of {} epochs, {:.3g} ms each\n", name_of(o_.metric), o_.k,
-                 value_of(o_.metric, val_), best_.best_epoch(), epoch_, median_of(epoch_ms_));
-    else
-      fmt::print("{} epochs, {:.3g} ms each\n", epoch_, median_of(epoch_ms_));
-    fmt::print("test of {} users ({} without items to test passed over), lists of {} items:\n", test_.users,
-               data_.num_users() - test_.users, o_.k);
-    std::string line;
-    for (const auto& [name, value] : values_of(test_)) line += fmt::format("  {} {:.4f}", name, value);
-    fmt::print("{}\n", line.substr(2));
-  }
-  if (o_.json) fmt::print("{}\n", json());
-  if (o_.run_dir.empty()) return;
-  RunSummary run = summary();
-  run.result = json();
-  write_run(o_.run_dir, run);
+void RecommendRun::write_row(optim::MetricsFile& file) const {
+  file.add({static_cast<double>(epoch()), train_loss(), val_.recall, val_.precision, val_.ndcg, val_.mrr,
+            val_.hit_ratio, val_.coverage});
+}
+
+std::string RecommendRun::progress_note() const {
+  return fmt::format("val {}@{} {:.4f}", name_of(o_.metric), o_.k, value_of(o_.metric, val_));
+}
+
+void RecommendRun::print() const {
+  if (best_epoch() >= 0)
+    fmt::print("validation {}@{} {:.4f} after {} of {} epochs, {:.3g} ms each\n", name_of(o_.metric), o_.k,
+               value_of(o_.metric, val_), best_epoch(), epoch(), epoch_ms());
+  else
+    fmt::print("{} epochs, {:.3g} ms each\n", epoch(), epoch_ms());
+  fmt::print("test of {} users ({} without items to test passed over), lists of {} items:\n", test_.users,
+             data_.num_users() - test_.users, o_.k);
+  std::string line;
+  for (const auto& [name, value] : values_of(test_)) line += fmt::format("  {} {:.4f}", name, value);
+  fmt::print("{}\n", line.substr(2));
 }
 
 std::string RecommendRun::json() const {
   std::string text = fmt::format(
       R"({{"app": "train_recommend", "dataset": {}, "model": "lightgcn", "device": {}, "seed": {}, "epochs": {}, )"
       R"("metric": "{}@{}", "train_loss": {}, "val_acc": {}, "test_acc": {}, )",
-      json_text(data_.name), json_text(device_.str()), o_.seed, epoch_, name_of(o_.metric), o_.k, train_loss_,
-      value_of(o_.metric, val_), value_of(o_.metric, test_));
+      json_text(data_.name), json_text(device().str()), o_.seed, epoch(), name_of(o_.metric), o_.k,
+      train_loss(), value_of(o_.metric, val_), value_of(o_.metric, test_));
   for (const auto& [part, metrics] : {std::pair("val", &val_), {"test", &test_}}) {
     for (const auto& [name, value] : values_of(*metrics))
       text += fmt::format(R"("{}_{}": {}, )", part, name, value);
     text += fmt::format(R"("{}_users": {}, )", part, metrics->users);
   }
-  return text + fmt::format(R"("best_epoch": {}, "epoch_ms": {:.4f}, "peak_mb": {:.1f}}})",
-                            best_.best_epoch(), median_of(epoch_ms_),
-                            static_cast<double>(memory_stats(device_).peak) / 1048576.0);
-}
-
-RunSummary RecommendRun::summary() const {
-  RecommendOptions options = o_;
-  return summary_of("train_recommend", device_, interaction_fingerprint(data_), options.groups());
+  return text + json_end();
 }
 
 void RecommendRun::write_vectors() const {

@@ -1,4 +1,3 @@
-#include <adjoint/core/allocator.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/predictions.h>
 #include <adjoint/training/detail/embeddings.h>
@@ -6,36 +5,28 @@
 
 namespace adj::training {
 
-void TripleRun::write_results() const {
-  if (!o_.json || !o_.quiet) {
-    fmt::print("validation MRR {:.4f} after {} of {} epochs, {:.3g} ms each\n", val_.mrr, best_.best_epoch(),
-               epoch_, median_of(epoch_ms_));
-    fmt::print(
-        "test MRR {:.4f}  Hits@1 {:.4f}  Hits@3 {:.4f}  Hits@10 {:.4f}  AMRI {:.4f}  mean rank {:.1f}\n",
-        test_.mrr, test_.hits_1, test_.hits_3, test_.hits_10, test_.amri, test_.mean);
-  }
-  if (o_.json) fmt::print("{}\n", json());
-  if (o_.run_dir.empty()) return;
-  RunSummary run = summary();
-  run.result = json();
-  write_run(o_.run_dir, run);
+void TripleRun::write_row(optim::MetricsFile& file) const {
+  file.add({static_cast<double>(epoch()), train_loss(), val_.mrr, val_.hits_10});
+}
+
+std::string TripleRun::progress_note() const { return fmt::format("val MRR {:.4f}", val_.mrr); }
+
+void TripleRun::print() const {
+  fmt::print("validation MRR {:.4f} after {} of {} epochs, {:.3g} ms each\n", val_.mrr, best_epoch(), epoch(),
+             epoch_ms());
+  fmt::print("test MRR {:.4f}  Hits@1 {:.4f}  Hits@3 {:.4f}  Hits@10 {:.4f}  AMRI {:.4f}  mean rank {:.1f}\n",
+             test_.mrr, test_.hits_1, test_.hits_3, test_.hits_10, test_.amri, test_.mean);
 }
 
 std::string TripleRun::json() const {
   return fmt::format(
-      R"({{"app": "train_kge", "dataset": {}, "model": {}, "device": {}, "seed": {}, "epochs": {}, )"
-      R"("metric": "mrr", "train_loss": {}, "val_acc": {}, "test_acc": {}, "val_mrr": {}, "test_mrr": {}, )"
-      R"("test_hits_1": {}, "test_hits_3": {}, "test_hits_10": {}, "test_amri": {}, "test_mean_rank": {}, )"
-      R"("best_epoch": {}, "epoch_ms": {:.4f}, "peak_mb": {:.1f}}})",
-      json_text(data_.name), json_text(name_of(o_.model)), json_text(device_.str()), o_.seed, epoch_,
-      train_loss_, val_.mrr, test_.mrr, val_.mrr, test_.mrr, test_.hits_1, test_.hits_3, test_.hits_10,
-      test_.amri, test_.mean, best_.best_epoch(), median_of(epoch_ms_),
-      static_cast<double>(memory_stats(device_).peak) / 1048576.0);
-}
-
-RunSummary TripleRun::summary() const {
-  TripleOptions options = o_;
-  return summary_of("train_kge", device_, triple_fingerprint(data_), options.groups());
+             R"({{"app": "train_kge", "dataset": {}, "model": {}, "device": {}, "seed": {}, "epochs": {}, )"
+             R"("metric": "mrr", "train_loss": {}, "val_acc": {}, "test_acc": {}, "val_mrr": {}, "test_mrr": {}, )"
+             R"("test_hits_1": {}, "test_hits_3": {}, "test_hits_10": {}, "test_amri": {}, "test_mean_rank": {}, )",
+             json_text(data_.name), json_text(name_of(o_.model)), json_text(device().str()), o_.seed, epoch(),
+             train_loss(), val_.mrr, test_.mrr, val_.mrr, test_.mrr, test_.hits_1, test_.hits_3,
+             test_.hits_10, test_.amri, test_.mean) +
+         json_end();
 }
 
 void TripleRun::write_vectors() const {

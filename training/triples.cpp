@@ -4,7 +4,6 @@
 #include <adjoint/autograd/shape.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/parallel.h>
-#include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/index/gather.h>
 #include <adjoint/kernels/triple/batches.h>
 #include <adjoint/training/triples.h>
@@ -14,14 +13,6 @@
 namespace adj::training {
 
 namespace {
-
-/// Process settings before anything is drawn.
-TripleOptions applied(const TripleOptions& o) {
-  if (o.quiet) set_log_level(LogLevel::warning);
-  if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
-  manual_seed(static_cast<uint64_t>(o.seed));
-  return o;
-}
 
 /// The triples, and with `reciprocal` those that ask for their heads by relations behind the others.
 std::vector<int32_t> with_reciprocals(const Triples& data, bool reciprocal) {
@@ -43,9 +34,8 @@ std::unique_ptr<optim::Optimizer> optimizer_of(const models::TripleEmbedding& mo
 }  // namespace
 
 TripleRun::TripleRun(const TripleOptions& options)
-    : o_(applied(options)),
-      new_folder_(o_.run_dir.empty() ? nullptr : reserve_run_folder(o_.run_dir, o_.resume)),
-      device_(Device::parse(o_.device)),
+    : EmbeddingRun("train_kge", options),
+      o_(options),
       data_(load_triples(o_)),
       model_(data_.num_entities(), data_.num_relations(),
              models::TripleModelOptions{.model = o_.model,
@@ -53,12 +43,9 @@ TripleRun::TripleRun(const TripleOptions& options)
                                         .norm = o_.norm,
                                         .reciprocal = *o_.training != TripleTraining::negatives,
                                         .deviation = o_.deviation}),
-      optimizer_((model_.to(device_), optimizer_of(model_, o_))),
-      val_ranks_(data_.val, {data_.train, data_.val, data_.test}, device_),
-      test_ranks_(data_.test, {data_.train, data_.val, data_.test}, device_),
-      best_(model_, o_.patience),
-      state_("train_kge", model_, *optimizer_),
-      finite_(device_) {
+      optimizer_((model_.to(device()), optimizer_of(model_, o_))),
+      val_ranks_(data_.val, {data_.train, data_.val, data_.test}, device()),
+      test_ranks_(data_.test, {data_.train, data_.val, data_.test}, device()) {
   const std::vector<int32_t> all = with_reciprocals(data_, model_.options().reciprocal);
   Tensor triples = Tensor::from(all, Shape{std::ssize(all) / 3, 3});
   if (*o_.training != TripleTraining::negatives) {
@@ -72,117 +59,60 @@ TripleRun::TripleRun(const TripleOptions& options)
           std::copy_n(all.begin() + static_cast<int64_t>(3 * k), 3,
                       first.begin() + static_cast<int64_t>(place));
       triples = Tensor::from(first, Shape{std::ssize(first) / 3, 3});
-      targets_ = {known.offsets.to(device_), known.ids.to(device_), {}};
+      targets_ = {known.offsets.to(device()), known.ids.to(device()), {}};
     } else {
       std::vector<int64_t> offsets(all.size() / 3 + 1);
       std::vector<int32_t> tails;
       for (size_t k = 0; k < offsets.size(); ++k) offsets[k] = static_cast<int64_t>(k);
       for (size_t k = 2; k < all.size(); k += 3) tails.push_back(all[k]);
-      targets_ = {Tensor::from(offsets, device_), Tensor::from(tails, device_), {}};
+      targets_ = {Tensor::from(offsets, device()), Tensor::from(tails, device()), {}};
     }
   }
   const int64_t count = triples.size(0), batch = std::min(o_.batch_size, count);
-  steps_ = ceil_div(count, batch);
+  const int64_t steps = ceil_div(count, batch);
   if (o_.epochs == TripleOptions::kUnset)
-    o_.epochs = std::min(TripleOptions::kMostUsualEpochs, ceil_div(TripleOptions::kUsualSteps, steps_));
-  progress_.emplace(o_.epochs);
+    o_.epochs = std::min(TripleOptions::kMostUsualEpochs, ceil_div(TripleOptions::kUsualSteps, steps));
   RunOptions rates;
   rates.epochs = o_.epochs;
   rates.schedule = *o_.schedule;
   schedule_ = rates.make_schedule();
-  triples_ = triples.to(device_);
-  order_ = Tensor::empty({count}, DType::i32, device_);
-  position_ = Tensor::zeros({1}, DType::i64, device_);
-  loss_sum_ = Tensor::zeros({}, DType::f32, device_);
+  triples_ = triples.to(device());
+  order_ = Tensor::empty({count}, DType::i32, device());
+  position_ = Tensor::zeros({1}, DType::i64, device());
   const int64_t drawn = *o_.training == TripleTraining::negatives ? o_.negatives : 0;
-  batch_ = {Tensor::empty({batch}, DType::i32, device_), Tensor::empty({batch}, DType::i32, device_),
-            Tensor::empty({2 * batch + drawn}, DType::i32, device_)};
+  batch_ = {Tensor::empty({batch}, DType::i32, device()), Tensor::empty({batch}, DType::i32, device()),
+            Tensor::empty({2 * batch + drawn}, DType::i32, device())};
   targets_.rows = batch_.number;
   if (drawn > 0) {
-    entity_gradient_ = Tensor::empty({2 * batch + drawn, o_.width}, DType::f32, device_);
-    relation_gradient_ = Tensor::empty({batch, model_.relation().size(1)}, DType::f32, device_);
+    entity_gradient_ = Tensor::empty({2 * batch + drawn, o_.width}, DType::f32, device());
+    relation_gradient_ = Tensor::empty({batch, model_.relation().size(1)}, DType::f32, device());
   }
-  if (!o_.metrics.empty())
-    metrics_.emplace(o_.metrics, std::vector<std::string>{"epoch", "train_loss", "val_mrr", "val_hits_10"});
-  describe_state();
+  prepare(model_, *optimizer_, o_.epochs, steps, {"epoch", "train_loss", "val_mrr", "val_hits_10"});
+  if (schedule_) state().require("option.epochs", fmt::format("{}", o_.epochs));
+  state().add("sample", generator_for(Purpose::sample));
   log_info(
       "{}: {} entities, {} relations, {} triples train, {} validate, {} test; {}, {} with {}, {} steps an "
       "epoch",
       data_.name, data_.num_entities(), data_.num_relations(), data_.train.size(0), data_.val.size(0),
-      data_.test.size(0), model_.describe(), name_of(*o_.training), name_of(*o_.loss), steps_);
+      data_.test.size(0), model_.describe(), name_of(*o_.training), name_of(*o_.loss), steps);
 }
 
-void TripleRun::describe_state() {
-  state_.require("dataset", triple_fingerprint(data_));
-  for (const Options::Group& group : o_.groups())
-    for (const Option& option : group.options)
-      if (option.decides && option.name != "data") state_.require("option." + option.name, option.text());
-  if (schedule_) state_.require("option.epochs", fmt::format("{}", o_.epochs));
-  state_.add("sample", generator_for(Purpose::sample)).add(best_);
-  if (metrics_) state_.add(*metrics_);
-  state_.add(
-      [this](models::Checkpoint& checkpoint) {
-        checkpoint.set("train_loss", train_loss_);
-        checkpoint.set("stopped", int64_t{stopped_});
-      },
-      [this](const models::Checkpoint& checkpoint) {
-        train_loss_ = checkpoint.number("train_loss");
-        stopped_ = checkpoint.integer("stopped", 0, 1) != 0;
-      });
-}
-
-bool TripleRun::next_epoch() {
-  if (begun_) end_epoch();
-  if (!begun_ && !o_.resume.empty()) {
-    epoch_ = state_.resume(o_.resume);
-    if (epoch_ > o_.epochs)
-      data_fail("{}: --resume after {} epochs, expected at most --epochs {}", o_.resume, epoch_, o_.epochs);
-    progress_->advance(epoch_);
-  }
-  if (!begun_ && !o_.run_dir.empty() && !folder_) {  // after all that may be refused
-    folder_ = lock_run_folder(o_.run_dir);
-    begin_run(o_.run_dir, summary(), o_.resume);
-  }
-  if (epoch_ >= o_.epochs || stopped_) {
-    if (best_.best_epoch() >= 0) best_.restore();
-    progress_->shorten(o_.epochs - epoch_);
-    if (val_ranks_.size() > 0) val_ = val_ranks_.rank(model_);
-    if (test_ranks_.size() > 0) test_ = test_ranks_.rank(model_);
-    return false;
-  }
-  if (!begun_) watch_.start();
-  begun_ = true;
-  if (schedule_) optimizer_->set_rate_factor(schedule_(epoch_));
-  Generator order = Generator(static_cast<uint64_t>(o_.seed)).split(static_cast<uint64_t>(epoch_));
+void TripleRun::begin_epoch() {
+  if (schedule_) optimizer_->set_rate_factor(schedule_(epoch()));
+  Generator order = Generator(static_cast<uint64_t>(o_.seed)).split(static_cast<uint64_t>(epoch()));
   order_.copy_(random_permutation(triples_.size(0), order));
   position_.zero_();
-  loss_sum_.zero_();
-  return true;
 }
 
-void TripleRun::end_epoch() {
-  ++epoch_;
-  watch_.count();
-  const bool last = epoch_ >= o_.epochs;
-  if (epoch_ % o_.eval_every == 0 || last) {
-    epoch_ms_.push_back(watch_.stop(device_));
-    train_loss_ = loss_sum_.item() / static_cast<double>(steps_);
-    if (!finite_.all_finite()) fail("epoch {}: the loss is not finite; a lower --lr may help", epoch_);
-    optim::require_finite(model_, fmt::format("epoch {}", epoch_));
-    if (val_ranks_.size() > 0) {
-      val_ = val_ranks_.rank(model_);
-      stopped_ = best_.observe(epoch_, val_.mrr) && !last;
-    }
-    if (metrics_) {
-      metrics_->add({static_cast<double>(epoch_), train_loss_, val_.mrr, val_.hits_10});
-      metrics_->flush();
-    }
-    if (!o_.checkpoint.empty()) state_.save(o_.checkpoint, epoch_);
-    progress_->note(
-        fmt::format("loss {:.4f}  val MRR {:.4f}  best {:.4f}", train_loss_, val_.mrr, best_.best_metric()));
-    watch_.start();
-  }
-  progress_->advance();
+std::optional<double> TripleRun::validate() {
+  if (val_ranks_.size() == 0) return {};
+  val_ = val_ranks_.rank(model_);
+  return val_.mrr;
+}
+
+void TripleRun::evaluate() {
+  (void)validate();
+  if (test_ranks_.size() > 0) test_ = test_ranks_.rank(model_);
 }
 
 const TripleBatch& TripleRun::next_batch() {
@@ -248,11 +178,6 @@ void TripleRun::update(const TripleBatch& batch) {
   if (*o_.training != TripleTraining::negatives) return optimizer_->step();
   optimizer_->step_rows(0, batch.entity, entity_gradient_);
   optimizer_->step_rows(1, batch.relation, relation_gradient_);
-}
-
-void TripleRun::add(const Tensor& loss) {
-  kernels::linear_combination({.a = loss_sum_, .beta = 1.0, .b = loss, .y = loss_sum_});
-  finite_.add(loss);
 }
 
 }  // namespace adj::training

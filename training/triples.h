@@ -1,14 +1,6 @@
 #pragma once
 
-#include <adjoint/core/progress.h>
-#include <adjoint/optim/early_stopping.h>
-#include <adjoint/optim/metrics_file.h>
-#include <adjoint/optim/non_finite.h>
-#include <adjoint/optim/optimizer.h>
-#include <adjoint/training/options.h>
-#include <adjoint/training/run_folder.h>
-#include <adjoint/training/stopwatch.h>
-#include <adjoint/training/training_state.h>
+#include <adjoint/training/embedding_run.h>
 #include <adjoint/training/triple_ranks.h>
 
 #include <limits>
@@ -103,30 +95,23 @@ struct TripleBatch {
   Tensor entity;    ///< heads, tails and drawn ones, int32 [2 B + K]
 };
 
-/// Everything of a training but its loop.
-class TripleRun {
+/// Everything of a training but its loop. An epoch has the triples in random order.
+class TripleRun : public EmbeddingRun {
  public:
   /// `options` are complete. Throws DataError for a file that does not fit them.
   explicit TripleRun(const TripleOptions& options);
 
-  /// Shuffles the triples of the next epoch; at the end of the last one restores the best weights and tests
-  /// them, and returns false.
-  bool next_epoch();
-  int64_t steps() const { return steps_; }  ///< of an epoch
+  using EmbeddingRun::steps;
   /// The next batch of the epoch. For a captured step, as the next two.
   const TripleBatch& next_batch();
   /// The loss of a batch with its penalty.
   Var loss(const TripleBatch& batch);
   /// A step of the optimizer, after backward().
   void update(const TripleBatch& batch);
-  /// Adds a step's loss to the epoch's mean.
-  void add(const Tensor& loss);
 
   const Triples& data() const { return data_; }                    ///< with its split
   const models::TripleEmbedding& model() const { return model_; }  ///< the best, after the last epoch
   const TripleRanks& test() const { return test_; }                ///< after the last epoch
-  /// Prints the results; with --json one object. Ends the run in --run-dir.
-  void write_results() const;
   /// Writes --embeddings and --relation-embeddings.
   void write_vectors() const;
 
@@ -134,35 +119,28 @@ class TripleRun {
   Var loss_of_all(const TripleBatch& batch);
   Var loss_of_drawn(const TripleBatch& batch);
   Var penalty(const Var& entities, const Var& relations, const Var& queries) const;
-  void end_epoch();
-  void describe_state();
-  std::string json() const;
-  RunSummary summary() const;
+  void for_options(const Visit& visit) const override { for_each(o_, visit); }
+  std::string fingerprint() const override { return triple_fingerprint(data_); }
+  void begin_epoch() override;
+  std::optional<double> validate() override;
+  void evaluate() override;
+  void write_row(optim::MetricsFile& file) const override;
+  std::string progress_note() const override;
+  void print() const override;
+  std::string json() const override;
 
   TripleOptions o_;
-  std::shared_ptr<const void> new_folder_, folder_;  // of --run-dir: removed if empty, and locked
-  Device device_;
   Triples data_;
   nn::Model<models::TripleEmbedding> model_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   TripleRanking val_ranks_, test_ranks_;
-  optim::EarlyStopping best_;
-  TrainingState state_;
-  std::optional<optim::MetricsFile> metrics_;
-  optim::NonFiniteMonitor finite_;
-  std::optional<Progress> progress_;
   optim::Schedule schedule_;  // null: a constant rate
 
-  Tensor triples_, order_, position_, loss_sum_;  // of training, with reciprocals, on the device
-  EntityTargets targets_;                         // of them, for losses over all entities
+  Tensor triples_, order_, position_;  // of training, with reciprocals, on the device
+  EntityTargets targets_;              // of them, for losses over all entities
   TripleBatch batch_;
   Tensor entity_gradient_, relation_gradient_;  // of a batch's rows
-  int64_t steps_ = 0, epoch_ = 0;
-  bool begun_ = false, stopped_ = false;
-  double train_loss_ = 0.0;
   TripleRanks val_, test_;
-  Stopwatch watch_;
-  std::vector<double> epoch_ms_;
 };
 
 }  // namespace adj::training
