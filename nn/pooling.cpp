@@ -87,7 +87,7 @@ Var GraphPooling::operator()(const Graph& graph, const Var& x, const Tensor& off
     case GraphPool::set2set:
       return read_set(x, offsets);
     case GraphPool::topk: {
-      const Var length = sqrt(adj::sum(projection * projection));
+      const Var length = cast(sqrt(adj::sum(projection * projection)), x.dtype());  // a sum is float32
       return keep_best(x, tanh(linear(x, projection) / length), offsets);
     }
     case GraphPool::sag:

@@ -35,6 +35,8 @@ def test_rings():
         found = result_of(f"train_graph_gps {line} --positional random-walk --pool {pool} --checkpoint g.h5 --predict t.csv")
         assert found["test_acc"] > 0.9, (pool, found)
         same_predictions("rings.h5", "g.h5")
+        for program in ("train_graph_gps", "train_graph_gin"):
+            run(f"{program} rings.h5 --split 0 --epochs 1 --positional random-walk --precision bfloat16 --pool {pool}")
     refused(f"train_graph_gps {line} --pool-ratio 0.3", says="--pool-ratio: requires --pool topk or sag", status=2)
     refused(f"train_graph_qgin {line} --pool topk", says="expected sum or mean or max", status=2)
 
