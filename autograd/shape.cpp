@@ -1,9 +1,11 @@
 #include <adjoint/autograd/detail/around_dim.h>
+#include <adjoint/autograd/detail/epilogue.h>
 #include <adjoint/autograd/index.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/core/convert.h>
 #include <adjoint/kernels/aggregate/spmm.h>
+#include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/index/gather.h>
 
 #include <vector>
@@ -34,6 +36,12 @@ Var narrow(const Var& x, int dim, int64_t begin, int64_t length) {
     y = y.reshape(x.shape().with(layout.dim, length));
   }
   return record("narrow", y, {x}, [layout, begin, length, shape = x.shape()](Tensor dy, Gradients& out) {
+    // A block's targets are its first sources, whose gradient as neighbours is there already.
+    const Tensor begun = layout.dim == 0 ? detail::FusedGradients::access(out).begun(0, false) : Tensor();
+    if (begun) {
+      Tensor sum = begun.rows(begin, begin + length);
+      return kernels::linear_combination({.a = sum, .beta = 1.0, .b = dy, .y = sum});
+    }
     Tensor dx = Tensor::empty({layout.outer, layout.extent * layout.inner}, dy.dtype(), dy.device());
     kernels::pad_columns(
         {.x = dy.reshape({layout.outer, length * layout.inner}), .begin = begin * layout.inner, .y = dx});

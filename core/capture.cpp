@@ -17,8 +17,12 @@ std::atomic<uint64_t> last_number{0};
 
 }  // namespace
 
-Recorder::Recorder(Device device, void* stream, const uint64_t* bases)
-    : device_(device), stream_(stream), bases_(bases), number_(last_number.fetch_add(1) + 1) {}
+Recorder::Recorder(Device device, void* stream, const uint64_t* bases, bool derives)
+    : device_(device),
+      stream_(stream),
+      bases_(bases),
+      number_(last_number.fetch_add(1) + 1),
+      derives_(derives) {}
 
 Recorder::~Recorder() {
   for (const Drawn& drawn : drawn_) {

@@ -43,8 +43,10 @@ class StepGraph {
   static bool supported(Device device);
 
   /// Starts a new capture and discards the previous one. Throws Error if the device cannot capture or this
-  /// thread is already capturing.
-  void begin(Device device);
+  /// thread is already capturing. `derives`: objects made lazily within the step (OutsideCapture) belong to
+  /// it, so that each replay makes them anew: for structures whose contents change between replays, which no
+  /// earlier run of the step may have used. Those of all steps must then exist.
+  void begin(Device device, bool derives = false);
   /// Throws Error if part of the step could not be captured; the graph is then empty.
   void end();
   /// Discards what was recorded since begin(); none of it has run. No effect outside of a capture.
@@ -76,8 +78,9 @@ class Recorder {
     uint64_t streams = 0;  ///< streams taken by one run of the step
   };
 
-  /// `stream` is the native handle of the capturing stream; null in CPU tests.
-  Recorder(Device device, void* stream, const uint64_t* bases);
+  /// `stream` is the native handle of the capturing stream; null in CPU tests. `derives`: see
+  /// StepGraph::begin().
+  Recorder(Device device, void* stream, const uint64_t* bases, bool derives = false);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -85,6 +88,7 @@ class Recorder {
   Device device() const { return device_; }
   void* stream() const { return stream_; }
   uint64_t number() const { return number_; }
+  bool derives() const { return derives_; }
   const std::vector<Drawn>& drawn() const { return drawn_; }
   RandomKey draw(const std::shared_ptr<GeneratorState>& generator);
 
@@ -93,6 +97,7 @@ class Recorder {
   void* stream_;
   const uint64_t* bases_;
   uint64_t number_;  // unique within the process
+  bool derives_;
   std::vector<Drawn> drawn_;
 };
 

@@ -48,7 +48,8 @@ class MakeOnce {
     const Maker maker(maker_);
     {
       // Every lazily made object is made here.
-      const OutsideCapture for_all_steps;
+      std::optional<OutsideCapture> for_all_steps;
+      if (const Recorder* step = recorder(); step == nullptr || !step->derives()) for_all_steps.emplace();
       std::forward<Make>(make)();
     }
     set_done();

@@ -70,6 +70,17 @@ void check_edge_counts(std::string_view what, int64_t num_src, int64_t num_dst, 
   ADJ_CHECK(edges < kLimit, "{}: {} edges, expected fewer than {}", what, edges, kLimit);
 }
 
+void check_csr(const Csr& csr) {
+  check_edge_counts("relation", csr.cols, csr.rows, csr.indices.numel());
+  ADJ_CHECK(
+      csr.offsets.dims() == 1 && csr.offsets.dtype() == DType::i64 && csr.offsets.numel() == csr.rows + 1,
+      "relation of {} rows: offsets are {}, expected [{}] int64", csr.rows, csr.offsets.str(), csr.rows + 1);
+  ADJ_CHECK(csr.indices.dims() == 1 && csr.indices.dtype() == DType::i32 &&
+                csr.indices.device() == csr.offsets.device(),
+            "relation: indices are {}, expected [M] int32 on {}", csr.indices.str(),
+            csr.offsets.device().str());
+}
+
 }  // namespace
 
 // State of one side; a reversed handle reads it from the other side.
@@ -267,17 +278,25 @@ Relation detail::list_for(const kernels::ListUse& use, int64_t num_src, int64_t 
 }
 
 Relation Relation::from_csr(Csr csr, std::optional<bool> symmetric) {
-  check_edge_counts("relation", csr.cols, csr.rows, csr.indices.numel());
-  ADJ_CHECK(
-      csr.offsets.dims() == 1 && csr.offsets.dtype() == DType::i64 && csr.offsets.numel() == csr.rows + 1,
-      "relation of {} rows: offsets are {}, expected [{}] int64", csr.rows, csr.offsets.str(), csr.rows + 1);
-  ADJ_CHECK(csr.indices.dims() == 1 && csr.indices.dtype() == DType::i32 &&
-                csr.indices.device() == csr.offsets.device(),
-            "relation: indices are {}, expected [M] int32 on {}", csr.indices.str(),
-            csr.offsets.device().str());
+  check_csr(csr);
   ADJ_CHECK(symmetric != true || csr.rows == csr.cols, "relation of [{}, {}]: only a square one is symmetric",
             csr.rows, csr.cols);
   return {std::make_shared<const Impl>(std::move(csr), symmetric), false};
+}
+
+Relation Relation::from_both(Csr in_edges, Csr out_edges, Tensor out_order) {
+  check_csr(in_edges);
+  check_csr(out_edges);
+  ADJ_CHECK(in_edges.rows == out_edges.cols && in_edges.cols == out_edges.rows &&
+                in_edges.entries() == out_edges.entries() && in_edges.device() == out_edges.device(),
+            "relation of [{}, {}] with {} edges: its transpose is [{}, {}] with {}", in_edges.rows,
+            in_edges.cols, in_edges.entries(), out_edges.rows, out_edges.cols, out_edges.entries());
+  ADJ_CHECK(out_order && out_order.shape() == out_edges.indices.shape() && out_order.dtype() == DType::i32 &&
+                out_order.device() == out_edges.device(),
+            "relation: the order of {} transposed edges is {}", out_edges.entries(), out_order.str());
+  const auto impl = std::make_shared<Impl>(std::move(in_edges), false);
+  impl->by_source.put({{std::move(out_edges), std::move(out_order)}, false});
+  return {impl, false};
 }
 
 Relation Relation::from_transposed(Csr out_edges, std::optional<bool> symmetric) {

@@ -27,6 +27,7 @@ struct Gin : Stack<nn::GINConv<nn::MLP>> {
     if (!graph.is_normalized()) prepare_loops(graph, SelfLoops::added);
   }
   PropagationMatrix propagation_matrix() const override { return PropagationMatrix::sum; }
+  size_t first_transposed() const override { return 1; }
 };
 
 /// The same with edge attributes (Hu et al., Strategies for Pre-training Graph Neural Networks, 2020): the

@@ -66,6 +66,13 @@ struct NodeModel : Model {
   /// Embeddings of nodes, whose gradients may be of rows alone.
   virtual std::vector<const nn::Embedding*> tables() const { return {}; }
   virtual void prepare_block(const Block&) const {}  ///< likewise from a block, on the batch's device
+  /// The first layer that passes gradients to its sources if the features have none: those before it sum the
+  /// features themselves, and need no transposes of their blocks.
+  virtual size_t first_transposed() const { return 0; }
+  /// Whether a row of each layer depends on nothing but its in-edges in the block (with batch norm it does,
+  /// and in a GCN on the degrees of its sources), and the host reads nothing, so that PaddedBlocks give the
+  /// same outputs and their steps can be captured.
+  virtual bool takes_padded_blocks() const { return false; }
   /// The matrix with which all layers sum over neighbours, if they do.
   virtual PropagationMatrix propagation_matrix() const { return PropagationMatrix::none; }
   /// Widths of the sums and means over neighbours in a forward pass, in order, if an unsorted edge list

@@ -13,7 +13,8 @@ namespace {
 struct Sage : Stack<nn::SAGEConv> {
   Sage(int64_t in, int64_t out, const ModelOptions& s)
       : Stack(fmt::format("SAGE-{} {}", name_of(s.aggr), dashed(widths_of(in, out, s))), Activation::relu, s),
-        takes_means(s.aggr == SageAggregation::mean) {
+        takes_means(s.aggr == SageAggregation::mean),
+        sums_features(s.aggr != SageAggregation::pool && (!takes_means || in <= widths_of(in, out, s)[1])) {
     const nn::SAGEConvOptions options{.aggr = s.aggr == SageAggregation::mean ? Reduce::mean : Reduce::max,
                                       .project = s.aggr == SageAggregation::pool};
     if (s.aggr == SageAggregation::mean) sum_neighbors(narrower(widths_of(in, out, s)));
@@ -30,11 +31,13 @@ struct Sage : Stack<nn::SAGEConv> {
   void prepare_block(const Block& block) const override {
     if (takes_means) (void)adj::detail::mean_weights(block.relation(), parameters().front().dtype());
   }
+  size_t first_transposed() const override { return sums_features ? 1 : 0; }
   PropagationMatrix propagation_matrix() const override {
     return takes_means ? PropagationMatrix::mean : PropagationMatrix::none;
   }
 
   bool takes_means;
+  bool sums_features;  // the first layer, before it maps them
 };
 
 }  // namespace

@@ -20,6 +20,7 @@ class Norms {
   void add(int64_t width);  ///< for [*, width]; nothing for Norm::none
   /// dropout(act(norm(x))) with norm `l`; one pass with batch norm. `p` 0: no dropout.
   Var operator()(size_t l, const Var& x, Activation activation, float p, bool training) const;
+  bool over_rows() const { return batch_.has_value(); }  ///< whether a row depends on the others
 
  private:
   nn::BatchNormOptions of_batches_;
@@ -76,6 +77,7 @@ class Stack : public NodeModel {
   EdgeSupport edge_support() const override {
     return {.attributes = TakesEdgeAttributes<Conv>, .needs_attributes = NeedsEdgeAttributes<Conv>};
   }
+  bool takes_padded_blocks() const override { return !norms_.over_rows(); }
   std::string describe() const override { return name_; }
   std::vector<int64_t> summed_widths() const override { return summed_; }
 

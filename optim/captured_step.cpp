@@ -28,20 +28,24 @@ Tensor CapturedStep::operator()() {
     return recording_->loss;
   }
   if (!options_.capture || profiling() || eager_calls_ < kEagerCalls || !StepGraph::supported(device_)) {
-    const Tensor loss = step_().value();
-    device_ = loss.device();
     ++eager_calls_;
-    return loss;
+    return run();
   }
   auto recording = std::make_unique<Recording>();
   GradientRollback gradients;  // after a failed capture none of them was computed
-  recording->graph.begin(device_);
+  recording->graph.begin(device_, options_.derives);
   recording->loss = step_().value();
   recording->graph.end();
   recording->replaced = gradients.keep();
   recording->graph.replay();
   recording_ = std::move(recording);
   return recording_->loss;
+}
+
+Tensor CapturedStep::run() {
+  const Tensor loss = step_().value();
+  device_ = loss.device();
+  return loss;
 }
 
 void CapturedStep::reset() {

@@ -18,6 +18,9 @@ class CapturedStep {
   /// Options of the constructor.
   struct Options {
     bool capture = true;  ///< false: run the function at every call, also on a GPU
+    /// What is made lazily within the step is made anew at each replay (StepGraph::begin()): for batches
+    /// whose contents are copied to the same storage (PaddedBlocks), in a new handle for each call.
+    bool derives = false;
   };
 
   /// `step` returns the loss, a scalar.
@@ -28,6 +31,8 @@ class CapturedStep {
   /// Runs one step; returns its loss, which stays on the device until read (`.item()`). A captured step
   /// returns the same tensor each time, with its new value.
   Tensor operator()();
+  /// One step by the function itself, for a batch that has another storage than the captured ones.
+  Tensor run();
   /// Drops the captured graph, after a change of tensors or shapes. The next calls run the function again.
   void reset();
   /// True if the next call replays. False again after reset(), or once a generator of the step is reseeded.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/autograd/variable.h>
+#include <adjoint/data/loader/feature_store.h>
 #include <adjoint/graph/block.h>
 #include <adjoint/graph/features.h>
 #include <adjoint/models/model.h>
@@ -16,14 +17,20 @@ class Run;
 /// Nodes of one training step, and what the model runs on: a graph (whole or part), or one block per layer.
 struct NodeBatch {
   Graph graph;
-  std::span<const Block> blocks;  ///< one per layer, of the loader's batch; empty: `graph`
-  Features x;                     ///< of the graph's nodes, or of the first block's sources
-  Tensor y = {};                  ///< labels by row of the output
-  Tensor index = {};              ///< rows to train on; absent: all
-  Tensor weight = {};             ///< float32, loss weight of each of them; absent: all equal
+  std::span<const Block> blocks;   ///< one per layer, of the loader's batch; empty: `graph`
+  Features x;                      ///< of the graph's nodes, or of the first block's sources; absent: `store`
+  Tensor y = {};                   ///< labels by row of the output
+  Tensor index = {};               ///< rows to train on; absent: all
+  Tensor weight = {};              ///< float32, loss weight of each of them; absent: all equal
+  const FeatureStore* store = {};  ///< gathers `x` within the step
+  bool placed = false;             ///< whether the batch is copied to the storage that all such batches have
 
   /// [rows, outputs] of the model, in its mode.
-  Var forward(models::NodeModel& model) const { return blocks.empty() ? model(graph, x) : model(blocks, x); }
+  Var forward(models::NodeModel& model) const {
+    if (blocks.empty()) return model(graph, x);
+    const Tensor& nodes = blocks.front().src_nodes();
+    return model(blocks, store != nullptr ? store->gather(nodes, nodes.device()) : x);
+  }
 };
 
 /// Of all examples, in evaluation mode.
@@ -68,6 +75,8 @@ class Batches : public Evaluator {
   virtual std::unique_ptr<Pass<Batch>> pass(int64_t done) = 0;
   /// Whether all steps have the same batch in the same storage, and none is read by the host.
   virtual bool constant() const { return false; }
+  /// Whether the steps of batches that say so (NodeBatch::placed) can be captured as one.
+  virtual bool places() const { return false; }
 };
 
 /// The batches of the current run according to --loader: the whole graph, or those of the loader.

@@ -11,26 +11,30 @@
 namespace adj::training {
 
 /// A training step: forward, loss, backward and optimizer step. On a GPU it is captured as a CUDA graph
-/// (optim::CapturedStep) if the batches are constant.
+/// (optim::CapturedStep) if the batches are constant, or for those of them that are placed.
 template <class Batch>
 class Step {
  public:
   /// `step` returns the loss of a batch, a scalar.
   template <class F>
   Step(const Batches<Batch>& batches, F step)
-      : captured_([this, step = std::move(step)] { return Var(step(*batch_)); },
-                  {.capture = batches.constant()}) {}
+      : places_(batches.places()),
+        captured_([this, step = std::move(step)] { return Var(step(*batch_)); },
+                  {.capture = batches.constant() || batches.places(), .derives = batches.places()}) {}
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
 
   /// The loss; a captured step returns the same tensor each time, with its new value.
   Tensor operator()(const Batch& batch) {
     batch_ = &batch;
+    if constexpr (requires { batch.placed; })
+      if (places_ && !batch.placed) return captured_.run();
     return captured_();
   }
 
  private:
   const Batch* batch_ = nullptr;
+  const bool places_;
   optim::CapturedStep captured_;
 };
 

@@ -4,18 +4,24 @@
 #include <adjoint/data/loader/neighbor_loader.h>
 #include <adjoint/training/loader.h>
 #include <adjoint/training/mini_batches.h>
+#include <adjoint/training/padded_batches.h>
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 namespace adj::training {
 
 namespace {
 
-LoaderOptions block_loading(const Run& run, const models::NodeModel& model) {
+NeighborLoaderOptions loading(const Run& run, const models::NodeModel& model, NeighborSampling sampling,
+                              bool placed) {
   LoaderOptions options = run.training_batches();
   options.derive_block = [&model](const Block& block) { model.prepare_block(block); };
-  return options;
+  return {.sampling = std::move(sampling),
+          .loading = std::move(options),
+          .first_transposed = model.first_transposed(),
+          .structure_only = placed};
 }
 
 class NeighborBatches : public NodeBatches {
@@ -23,22 +29,27 @@ class NeighborBatches : public NodeBatches {
   NeighborBatches(const Run& run, models::NodeModel& model, NeighborSampling sampling)
       : NodeBatches(run, model),
         loader_(run.task().data.graph, run.task().store, run.objective().targets(), run.examples().train,
-                {.sampling = std::move(sampling), .loading = block_loading(run, model)}) {}
+                loading(run, model, std::move(sampling), PaddedBatches::possible(run, model))) {
+    if (PaddedBatches::possible(run, model)) padded_.emplace(run, loader_, model.first_transposed());
+  }
 
+  bool places() const override { return padded_.has_value(); }
   std::unique_ptr<Pass<NodeBatch>> pass(int64_t done) override {
     // The loss is over the seeds of a batch on all ranks.
     const int64_t seeds = loader_.num_seeds(), size = loader_.options().batch_size;
     const auto begun = std::make_shared<int64_t>(0);
-    return loaded_pass<NodeBatch>(loader_, done, [=](const NeighborBatch& batch) {
+    return loaded_pass<NodeBatch>(loader_, done, [=, this](const NeighborBatch& batch) {
       const int64_t count = std::min(size, seeds - *begun);
       *begun += count;
-      return std::pair(NodeBatch{.graph = {}, .blocks = batch.blocks, .x = batch.x, .y = batch.y},
-                       static_cast<double>(count) / static_cast<double>(seeds));
+      const auto weight = static_cast<double>(count) / static_cast<double>(seeds);
+      if (padded_) return std::pair(padded_->place(batch), weight);
+      return std::pair(NodeBatch{.graph = {}, .blocks = batch.blocks, .x = batch.x, .y = batch.y}, weight);
     });
   }
 
  private:
   NeighborLoader loader_;
+  std::optional<PaddedBatches> padded_;
 };
 
 }  // namespace

@@ -42,7 +42,7 @@ struct StepGraph::State {
   explicit State(Device where) : device(where), home(Stream::current(where)) {}
 
   /// Separate from the constructor, so that after an error the destructor ends what has begun.
-  void begin() {
+  void begin(bool derives) {
     bases = Tensor::empty({static_cast<int64_t>(Recorder::kMaxGenerators)}, DType::i64, device);
     pool = make_memory_pool(device);
     const cuda::DeviceScope device_scope(device.index);
@@ -53,7 +53,7 @@ struct StepGraph::State {
       ADJ_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     }
     ADJ_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    recorder = std::make_unique<Recorder>(device, stream, positions_on_device());
+    recorder = std::make_unique<Recorder>(device, stream, positions_on_device(), derives);
     pool_scope.emplace(pool);
     recorder_scope.emplace(recorder.get());
   }
@@ -120,13 +120,13 @@ StepGraph& StepGraph::operator=(StepGraph&&) noexcept = default;
 
 bool StepGraph::supported(Device device) { return device.is_cuda(); }
 
-void StepGraph::begin(Device device) {
+void StepGraph::begin(Device device, bool derives) {
   ADJ_CHECK(supported(device), "a step cannot be captured on {}: only a GPU captures steps", device.str());
   state_.reset();
   const Recorder* recording = detail::recorder();
   ADJ_CHECK(recording == nullptr, "a step is being captured already, on {}", recording->device().str());
   auto state = std::make_unique<State>(device);
-  state->begin();
+  state->begin(derives);
   state_ = std::move(state);
 }
 

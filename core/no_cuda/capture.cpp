@@ -12,7 +12,7 @@ StepGraph::StepGraph(StepGraph&&) noexcept = default;
 StepGraph& StepGraph::operator=(StepGraph&&) noexcept = default;
 
 bool StepGraph::supported(Device) { return false; }
-void StepGraph::begin(Device device) {
+void StepGraph::begin(Device device, bool /*derives*/) {
   fail("a step cannot be captured on {}: Adjoint was built without CUDA", device.str());
 }
 void StepGraph::end() { fail("no step is being captured"); }

@@ -44,10 +44,10 @@ Tensor gather_labels(const Tensor& labels, const Tensor& index);
 void check_sampled_for(std::string_view loader, Device home, Device device);
 /// Builds the derived structures that the options request.
 void derive(const LoaderOptions& options, const Graph& graph);
-void derive(const LoaderOptions& options, const std::vector<Block>& blocks);
+void derive(const LoaderOptions& options, const std::vector<Block>& blocks, size_t first_transposed = 0);
 /// What a step would else wait for: plans of the blocks' rows and LoaderOptions::derive_block, on the
 /// batches' device.
-void plan_blocks(const LoaderOptions& options, const std::vector<Block>& blocks);
+void plan_blocks(const LoaderOptions& options, const std::vector<Block>& blocks, size_t first_transposed = 0);
 
 /// The batch on a device: these members by one transfer, with derived structures, and its features.
 template <class Batch, class... Member>

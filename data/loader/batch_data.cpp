@@ -72,16 +72,17 @@ void derive(const LoaderOptions& options, const Graph& graph) {
   }
 }
 
-void derive(const LoaderOptions& options, const std::vector<Block>& blocks) {
-  for (const Block& block : blocks)
-    if (options.backward) (void)block.relation().transposed();
+void derive(const LoaderOptions& options, const std::vector<Block>& blocks, size_t first_transposed) {
+  if (!options.backward) return;
+  for (size_t l = first_transposed; l < blocks.size(); ++l) (void)blocks[l].relation().transposed();
 }
 
-void plan_blocks(const LoaderOptions& options, const std::vector<Block>& blocks) {
-  for (const Block& block : blocks) {
-    kernels::plan_rows({.a = block.relation().csr()});
-    if (options.backward) kernels::plan_rows({.a = block.relation().transposed()});
-    if (options.derive_block) options.derive_block(block);
+void plan_blocks(const LoaderOptions& options, const std::vector<Block>& blocks, size_t first_transposed) {
+  for (size_t l = 0; l < blocks.size(); ++l) {
+    const Relation& relation = blocks[l].relation();
+    kernels::plan_rows({.a = relation.csr()});
+    if (options.backward && l >= first_transposed) kernels::plan_rows({.a = relation.transposed()});
+    if (options.derive_block) options.derive_block(blocks[l]);
   }
 }
 

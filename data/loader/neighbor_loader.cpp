@@ -22,14 +22,15 @@ Loader<NeighborBatch> loader_of(Graph graph, std::shared_ptr<const FeatureStore>
            .device = device,
            .batch_size = 1024},
           options.loading,
-          [=, loading = options.loading](const BatchIndex& index) {
+          [=](const BatchIndex& index) {
             NeighborBatch batch{.blocks = sampler.sample(index.items, index.draws.seed()),
                                 .x = {},
                                 .y = detail::gather_labels(y, index.items),
                                 .seeds = index.items};
-            detail::derive(loading, batch.blocks);
+            detail::derive(options.loading, batch.blocks, options.first_transposed);
             NeighborBatch result = batch.to(device);
-            detail::plan_blocks(loading, result.blocks);
+            if (options.structure_only) return result;
+            detail::plan_blocks(options.loading, result.blocks, options.first_transposed);
             result.x = detail::gather_features(kNeighborLoader, *x, batch.blocks.front().src_nodes(),
                                                result.blocks.front().src_nodes(), device);
             return result;

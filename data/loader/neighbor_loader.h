@@ -13,7 +13,7 @@ namespace adj {
 /// Seeds with their sampled neighbourhood, features and labels.
 struct NeighborBatch {
   std::vector<Block> blocks;  ///< one per layer, in order; the last one's targets are the seeds
-  Features x;                 ///< of blocks.front().src_nodes()
+  Features x;                 ///< of blocks.front().src_nodes(); absent with structure_only
   Tensor y;                   ///< of the seeds; absent without labels
   Tensor seeds;               ///< int32 [B]
 
@@ -26,6 +26,11 @@ struct NeighborBatch {
 struct NeighborLoaderOptions {
   NeighborSampling sampling = {};  ///< fan-outs, one per layer, from the seeds outwards; and the method
   LoaderOptions loading = {};      ///< batch_size: seeds, 1024 by default
+  /// The first block whose transpose workers make, with LoaderOptions::backward: blocks before it pass no
+  /// gradients to their sources.
+  size_t first_transposed = 0;
+  /// For PaddedBlocks: batches have blocks with transposes alone, and `x` is absent.
+  bool structure_only = false;
 };
 
 /// Mini-batches of sampled neighbourhoods (GraphSAGE, Hamilton et al. 2017), for training and evaluation:

@@ -1,8 +1,11 @@
 #include "../structures.h"
+#include <adjoint/kernels/index/pad.h>
 #include <adjoint/kernels/index/select.h>
 #include <adjoint/kernels/sparse/csr.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <numeric>
 
 using namespace adj;
@@ -236,4 +239,33 @@ TEST_CASE("find_ranges equals a search, with empty ranges at either end") {
         CHECK(found.to_vector<int32_t>() == range);
         CHECK(in_range.to_vector<int32_t>() == place);
       }
+}
+
+TEST_CASE("pad_arrays copies arrays and continues them by a ramp") {
+  for (Device device : devices()) {
+    const kernels::Ramp ramp{.first = 7, .step = 3, .offset = 2, .span = 5};
+    std::vector<kernels::Padded> arrays;
+    std::vector<std::vector<double>> expected;
+    for (int64_t k = 0; k < 70; ++k) {  // more than one launch takes, of all lengths
+      const DType dtype = k % 3 == 0 ? DType::i32 : k % 3 == 1 ? DType::i64 : DType::f32;
+      const int64_t front = kLengths[uz(k % 5)], rest = k % 4 == 0 ? 0 : 1 + k * k * 40 % 9001;
+      const Tensor x = random_ints(front, -9, 100, device).to(dtype);
+      arrays.push_back(
+          {x, Tensor::empty({front + rest}, dtype, device), k % 2 == 0 ? ramp : kernels::Ramp{}});
+      std::vector<double>& all = expected.emplace_back(values(x));
+      for (int64_t j = 0; j < rest; ++j)
+        all.push_back(k % 2 == 0 ? 7.0 + std::floor(static_cast<double>(3 * j + 2) / 5.0) : 0.0);
+    }
+    kernels::pad_arrays({.arrays = arrays});
+    for (size_t k = 0; k < arrays.size(); ++k) CHECK(values(arrays[k].y) == expected[k]);
+  }
+  const Tensor x = random_ints(3, 0, 9), bytes = Tensor::zeros({3}, DType::u8);
+  const auto refused = [](kernels::Padded one, const char* part) {
+    const std::array arrays{std::move(one)};
+    CHECK_ERROR_HAS(kernels::pad_arrays({.arrays = arrays}), part);
+  };
+  refused({x, Tensor::empty({2}, DType::i32)}, "no fewer elements");
+  refused({x, Tensor::empty({4}, DType::i64)}, "expected one dtype");
+  refused({bytes, bytes}, "expected int32, int64 or float32");
+  refused({x, Tensor::empty({4}, DType::i32), {.span = 0}}, "span 0");
 }

@@ -113,8 +113,10 @@ SpmmPlan exact(SpmmPlan plan) {
 SpmmPlan spmm_plan(const Csr& a, int64_t launches) {
   const int64_t size = spmm_item_size(a, launches);
   if (adj::cuda::capturing(a.device().index)) {
+    const auto bounded = [&] { return std::make_shared<SpmmPlan>(bounded_plan(a, size)); };
+    if (adj::detail::recorder()->derives()) return *a.cache->get<SpmmPlan>(size, bounded);
     const auto kept = a.cache->find<SpmmPlan>(size);
-    return kept ? *kept : bounded_plan(a, size);
+    return kept ? *kept : *bounded();
   }
   return *a.cache->get<SpmmPlan>(size,
                                  [&] { return std::make_shared<SpmmPlan>(exact(bounded_plan(a, size))); });

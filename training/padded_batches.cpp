@@ -1,0 +1,102 @@
+#include <adjoint/core/capture.h>
+#include <adjoint/core/log.h>
+#include <adjoint/data/detail/batch_data.h>
+#include <adjoint/kernels/index/pad.h>
+#include <adjoint/training/padded_batches.h>
+#include <adjoint/training/ranks.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/ranges.h>
+
+namespace adj::training {
+
+namespace {
+
+constexpr int64_t kDrawn = 16;       // batches that the sizes are estimated from
+constexpr double kDeviations = 6.0;  // above their mean: few of a million batches are larger
+constexpr int64_t kMultiple = 32;    // of all sizes, so that rows of any number of them are aligned
+
+/// At least one more than any of the counts, and as many deviations above their mean.
+int64_t room_for(const std::vector<int64_t>& counts) {
+  double mean = 0.0, squares = 0.0;
+  for (const int64_t count : counts) mean += static_cast<double>(count);
+  mean /= static_cast<double>(counts.size());
+  for (const int64_t count : counts) squares += std::pow(static_cast<double>(count) - mean, 2);
+  const double deviation = std::sqrt(squares / static_cast<double>(counts.size()));
+  const int64_t most = std::max(*std::max_element(counts.begin(), counts.end()) + 1,
+                                static_cast<int64_t>(std::ceil(mean + kDeviations * deviation)));
+  return (most + kMultiple - 1) / kMultiple * kMultiple;
+}
+
+BlockSizes room_for(const std::vector<BlockSizes>& drawn) {
+  BlockSizes most;
+  const auto room = [&](std::vector<int64_t> BlockSizes::*part) {
+    for (size_t l = 0; l < (drawn.front().*part).size(); ++l) {
+      std::vector<int64_t> counts;
+      for (const BlockSizes& one : drawn) counts.push_back((one.*part)[l]);
+      (most.*part).push_back(room_for(counts));
+    }
+  };
+  room(&BlockSizes::nodes);
+  room(&BlockSizes::edges);
+  for (size_t l = most.nodes.size() - 1; l > 0; --l)  // sources include the targets
+    most.nodes[l - 1] = std::max(most.nodes[l - 1], most.nodes[l]);
+  return most;
+}
+
+}  // namespace
+
+bool PaddedBatches::possible(const Run& run, const models::NodeModel& model) {
+  const LearningTask& task = run.task();
+  const bool exchanges = run.part() == nullptr || run.part()->rows().group.capturable();
+  return StepGraph::supported(run.device()) && !run.settings().compute.no_capture && exchanges &&
+         model.takes_padded_blocks() && model.tables().empty() && task.store && !task.store->is_sparse() &&
+         task.store->reads_nodes_on() == run.device() && task.data.graph.edge_attributes().empty();
+}
+
+PaddedBatches::PaddedBatches(const Run& run, const NeighborLoader& loader, size_t first_transposed)
+    : run_(run) {
+  const NeighborBatch first = loader.batch(0, 0);
+  seeds_ = first.size();
+  std::vector<BlockSizes> drawn{BlockSizes::count(first.blocks)};
+  for (int64_t i = 1; i < std::min(loader.size(), kDrawn); ++i) {
+    const NeighborBatch batch = loader.batch(0, i);
+    if (batch.size() == seeds_) drawn.push_back(BlockSizes::count(batch.blocks));
+  }
+  const BlockSizes most = room_for(drawn);
+  storage_ = std::make_unique<PaddedBlocks>(most, first.blocks, run.device(), first_transposed);
+  if (first.y) {
+    std::vector<int64_t> extents{most.nodes.back()};
+    for (int d = 1; d < first.y.dims(); ++d) extents.push_back(first.y.size(d));
+    y_ = Tensor::zeros(Shape{std::span<const int64_t>(extents)}, first.y.dtype(), run.device());
+  }
+  index_ = adj::detail::numbers(seeds_).to(run.device());
+  if (run.leads())
+    log_info("one CUDA graph for all steps of {} seeds{}: batches are padded to {} nodes and {} edges by hop",
+             seeds_, run.part() != nullptr ? " a rank" : "", fmt::join(most.nodes, ", "),
+             fmt::join(most.edges, ", "));
+}
+
+bool PaddedBatches::fill(const NeighborBatch& batch) {
+  if (batch.size() != seeds_) return false;
+  if (!storage_->fill(batch.blocks)) return false;
+  if (y_) {
+    const std::array labels{kernels::Padded{batch.y, y_, {}}};
+    kernels::pad_arrays({.arrays = labels});
+  }
+  return true;
+}
+
+NodeBatch PaddedBatches::place(const NeighborBatch& batch) {
+  const FeatureStore* store = run_.task().store.get();
+  const bool fits = fill(batch);
+  if (run_.part() != nullptr ? run_.part()->any(!fits) : !fits)
+    return {.graph = {}, .blocks = batch.blocks, .x = {}, .y = batch.y, .store = store};
+  blocks_ = storage_->blocks();
+  return {.graph = {}, .blocks = blocks_, .x = {}, .y = y_, .index = index_, .store = store, .placed = true};
+}
+
+}  // namespace adj::training
