@@ -5,7 +5,11 @@
 #include <adjoint/kernels/index/select.h>
 #include <adjoint/kernels/sparse/csr.h>
 
+#include <algorithm>
 #include <memory>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace adj {
 
@@ -101,6 +105,84 @@ TypedPairs make_pairs(const Relation& relation, const Tensor& types, int64_t num
   return result;
 }
 
+constexpr size_t kMostProducts = 64;
+
+/// First and last target of a type's edges; none if first > last.
+struct TargetSpan {
+  int64_t first, last = -1;
+};
+
+/// What slots are made of: by type the span of its targets, and the number of pairs.
+struct TypeSpans {
+  std::vector<TargetSpan> of_type;
+  int64_t pairs = 0;
+
+  TypeSpans(std::span<const int64_t> offsets, std::span<const int32_t> types, int64_t num_types)
+      : of_type(static_cast<size_t>(num_types), {std::ssize(offsets)}) {
+    for (int64_t target = 0; target + 1 < std::ssize(offsets); ++target)
+      for (auto e = static_cast<size_t>(offsets[static_cast<size_t>(target)]);
+           e < static_cast<size_t>(offsets[static_cast<size_t>(target) + 1]); ++e) {
+        TargetSpan& span = of_type[static_cast<size_t>(types[e])];
+        span.first = std::min(span.first, target);
+        if (std::exchange(span.last, target) != target) ++pairs;
+      }
+  }
+
+  std::vector<SlotRange> ranges() const {
+    std::vector<int64_t> bounds;
+    for (const auto& [first, last] : of_type)
+      if (first <= last) bounds.insert(bounds.end(), {first, last + 1});
+    std::sort(bounds.begin(), bounds.end());
+    bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
+    std::vector<SlotRange> ranges;
+    int64_t slots = 0;
+    for (size_t b = 0; b + 1 < bounds.size(); ++b) {
+      SlotRange range{bounds[b], bounds[b + 1], slots, {}};
+      for (size_t type = 0; type < of_type.size(); ++type)
+        if (of_type[type].first <= range.begin && of_type[type].last >= range.end - 1)
+          range.types.push_back(static_cast<int64_t>(type));
+      slots += range.slots();
+      if (!range.types.empty()) ranges.push_back(std::move(range));
+    }
+    return ranges;
+  }
+};
+
+std::shared_ptr<const TypedSlots> make_slots(const Relation& relation, const Tensor& types,
+                                             int64_t num_types) {
+  check_range("edge types: edge", types, num_types);
+  const Csr& csr = relation.csr();
+  const std::vector<int64_t> offsets = csr.offsets.to_vector<int64_t>();
+  const std::vector<int32_t> type =
+      (relation.csr_order() ? gather_edges(types, relation.csr_order()) : types).to_vector<int32_t>();
+  const TypeSpans spans(offsets, type, num_types);
+  TypedSlots slots{spans.ranges(), {}};
+  int64_t count = 0;
+  size_t products = 0;
+  for (const SlotRange& range : slots.ranges) {
+    count += range.slots();
+    products += range.types.size();
+  }
+  if (2 * count > 3 * spans.pairs || products > kMostProducts) return nullptr;
+  std::vector<int32_t> slot(type.size());
+  std::vector<int32_t> place(static_cast<size_t>(num_types));
+  for (const SlotRange& range : slots.ranges) {
+    for (size_t k = 0; k < range.types.size(); ++k)
+      place[static_cast<size_t>(range.types[k])] = static_cast<int32_t>(k);
+    for (int64_t target = range.begin; target < range.end; ++target) {
+      const int64_t first = range.first + (target - range.begin) * std::ssize(range.types);
+      for (auto e = static_cast<size_t>(offsets[static_cast<size_t>(target)]);
+           e < static_cast<size_t>(offsets[static_cast<size_t>(target) + 1]); ++e)
+        slot[e] = static_cast<int32_t>(first) + place[static_cast<size_t>(type[e])];
+    }
+  }
+  Csr rows =
+      detail::sorted_edges(relation.num_src(), count, {csr.indices, Tensor::from(slot, relation.device())})
+          .csr;
+  slots.edges = Relation::from_csr(std::move(rows), false);
+  return std::make_shared<const TypedSlots>(std::move(slots));
+}
+
 /// Pairs of both ends; edge k of the sources' is edge place[k] of the targets'.
 struct Ends {
   TypedPairs sources, targets;
@@ -118,6 +200,14 @@ TypedPairs typed_pairs(const Relation& relation, const Tensor& types, int64_t nu
   check_types(relation, types);
   return derived<TypedPairs>(relation, types, num_types, static_cast<int64_t>(end),
                              [&] { return make_pairs(relation, types, num_types, end); });
+}
+
+std::shared_ptr<const TypedSlots> typed_slots(const Relation& relation, const Tensor& types,
+                                              int64_t num_types, int64_t least) {
+  check_types(relation, types);
+  if (relation.num_edges() < least) return nullptr;
+  return derived<std::shared_ptr<const TypedSlots>>(relation, types, num_types, 0,
+                                                    [&] { return make_slots(relation, types, num_types); });
 }
 
 Tensor typed_mean_weights(const Relation& relation, const Tensor& types, int64_t num_types, DType dtype) {

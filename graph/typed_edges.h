@@ -3,6 +3,8 @@
 #include <adjoint/graph/relation.h>
 
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 namespace adj {
 
@@ -25,6 +27,30 @@ struct TypedPairs {
 /// number of types has its own. Throws Error for a type out of range, naming its edge, and if `types` was
 /// modified since.
 TypedPairs typed_pairs(const Relation& relation, const Tensor& types, int64_t num_types, EdgeEnd end);
+
+/// Targets beside each other that have in-edges of the same types, with a slot for each target and type.
+struct SlotRange {
+  int64_t begin, end;  ///< targets
+  int64_t first;       ///< slot of the first target's first type; the others follow by target, then type
+  std::vector<int64_t> types;
+
+  int64_t targets() const { return end - begin; }
+  int64_t slots() const { return targets() * static_cast<int64_t>(types.size()); }
+};
+
+/// The targets' pairs laid out for whole products: the slots of a range are a matrix of a row a target,
+/// whose columns are those of its types, one after another.
+struct TypedSlots {
+  std::vector<SlotRange> ranges;  ///< ascending; targets in none have no in-edges
+  Relation edges;                 ///< all edges, from sources to slots, of which few have none
+};
+
+/// The slots of `types`, if the targets are in such an order (as in a JointGraph, by type of node) that they
+/// are at most half as many again as the pairs of targets, in at most 64 products; else null, as for fewer
+/// edges than `least`, whose products are bound by launches. Reads all types on the host. Cached and checked
+/// as pairs are.
+std::shared_ptr<const TypedSlots> typed_slots(const Relation& relation, const Tensor& types,
+                                              int64_t num_types, int64_t least = 1 << 20);
 
 /// 1 / c_{i,r} (R-GCN eq. 2, Schlichtkrull et al. 2018), c the number of edges of type r that end at target
 /// i: [M] float32 or float64, by edge number of the pairs of sources. Cached likewise.

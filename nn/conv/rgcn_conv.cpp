@@ -75,10 +75,21 @@ Var RGCNConv::neighbors(const Relation& relation, const Tensor& types, const Var
   return aggregate(sources.edges, grouped_linear(x, matrices, {sources.offsets, sources.picks}), sum);
 }
 
+std::shared_ptr<const TypedSlots> RGCNConv::slots_of(const Relation& relation, const Tensor& types) const {
+  const bool whole = options_.blocks == 0 && !relation.is_rank_part();
+  return whole ? typed_slots(relation, types, relations_) : nullptr;
+}
+
 Var RGCNConv::operator()(const Structure& structure, const Sides& features, const Tensor& types) const {
   const Tensor& of_edges = detail::edge_types("RGCNConv", structure, types);
   const Sides x = features.dense(*this).match("RGCNConv", structure);
   const Relation& relation = structure.relation();
+  if (const auto slots = slots_of(relation, of_edges)) {
+    const Var sums = aggregate(slots->edges, x.src, {.reduce = options_.aggr});
+    const Var matrices = detail::relation_matrices(weight, comp);
+    if (!root || !x.dst) return slot_linear(sums, matrices, *slots, relation.num_dst(), {.bias = bias});
+    return slot_linear(sums, matrices, *slots, relation.num_dst(), {x.dst, root, bias});
+  }
   Var y = relation.is_rank_part()
               ? neighbors(relation.local_edges(), of_edges, adj::detail::halo_rows(relation, x.src))
               : neighbors(relation, of_edges, x.src);
@@ -90,6 +101,10 @@ void RGCNConv::prepare(const Structure& structure, const Tensor& types) const {
   const Tensor& of_edges = detail::edge_types("RGCNConv", structure, types);
   const Relation &relation = structure.relation(),
                  &edges = relation.is_rank_part() ? relation.local_edges() : relation;
+  if (const auto slots = slots_of(relation, of_edges)) {
+    (void)slots->edges.transposed();
+    return;
+  }
   for (const EdgeEnd end : {EdgeEnd::source, EdgeEnd::target}) {
     const TypedPairs pairs = typed_pairs(edges, of_edges, relations_, end);
     (void)pairs.edges.transposed();

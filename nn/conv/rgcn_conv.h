@@ -4,6 +4,12 @@
 #include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/module.h>
 
+#include <memory>
+
+namespace adj {
+struct TypedSlots;
+}
+
 namespace adj::nn {
 
 /// Options of RGCNConv.
@@ -40,6 +46,7 @@ class RGCNConv : public Module {
  private:
   bool sums_first(int64_t sources, int64_t targets, int64_t edges, int64_t nodes) const;
   Var neighbors(const Relation& relation, const Tensor& types, const Var& x) const;
+  std::shared_ptr<const TypedSlots> slots_of(const Relation& relation, const Tensor& types) const;
 
   Widths in_;
   int64_t out_, relations_;

@@ -95,3 +95,31 @@ TEST_CASE("RGCNConv names what does not fit") {
   CHECK_ERROR_HAS(Model<RGCNConv>(4, 4, 2, RGCNConvOptions{.aggr = Reduce::max}), "expected mean or sum");
   CHECK_ERROR_HAS(Model<RGCNConv>(4, 4, 0), "0 relations");
 }
+
+TEST_CASE("RGCNConv over many edges to targets in the order of their types equals loops over the edges") {
+  constexpr int64_t kEdges = (1 << 20) + 77, kNodes = 3000, kIn = 2, kOut = 3;
+  for (const int64_t bases : {0, 2}) {
+    Draw draw(413, Device::cpu(), DType::f32);
+    // The first thousand nodes have in-edges of types 0 and 2, the others of 1.
+    const std::vector<int32_t> dst = draw.ints(kEdges, 0, kNodes).to_vector<int32_t>();
+    const std::vector<int32_t> bit = draw.ints(kEdges, 0, 2).to_vector<int32_t>();
+    std::vector<int32_t> type(dst.size());
+    for (size_t e = 0; e < dst.size(); ++e) type[e] = dst[e] >= 1000 ? 1 : 2 * bit[e];
+    const Relation relation =
+        Relation::from_coo(kNodes, kNodes, draw.ints(kEdges, 0, kNodes), Tensor::from(dst));
+    const Tensor types = Tensor::from(type), x = draw.normal({kNodes, kIn});
+    REQUIRE(typed_slots(relation, types, 3) != nullptr);
+    Model<RGCNConv> layer(kIn, kOut, 3, RGCNConvOptions{.bases = bases});
+    Dense expected = linear_of(Dense(x), layer.root.value(), layer.bias.value());
+    const Dense features(x),
+        maps(detail::relation_matrices(layer.weight, layer.comp).value().reshape({3 * kIn, kOut}));
+    std::map<std::pair<int32_t, int32_t>, double> count;
+    each_edge(relation, [&](int32_t, int32_t t, int64_t e) { ++count[{type[uz(e)], t}]; });
+    each_edge(relation, [&](int32_t src, int32_t t, int64_t e) {
+      for (int64_t i = 0; i < kIn; ++i)
+        for (int64_t j = 0; j < kOut; ++j)
+          expected(t, j) += features(src, i) * maps(type[uz(e)] * kIn + i, j) / count[{type[uz(e)], t}];
+    });
+    CHECK(close(layer(relation, x, types).value(), expected.data, 1e-5));
+  }
+}
