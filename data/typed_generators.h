@@ -13,8 +13,8 @@ TypedDataset make_mag_dataset(double scale, uint64_t seed);
 
 /// Options of make_taste_dataset(). `seed` is that of all draws.
 struct TasteOptions {
-  int64_t users = 600;
-  int64_t items = 400;
+  int64_t users = 600;        ///< number of users
+  int64_t items = 400;        ///< number of items
   int64_t tastes = 8;         ///< of users and items, of as many each
   int64_t interactions = 24;  ///< mean number of a user's, which are half to one and a half times as many
   double signal = 0.8;        ///< share of draws among the items of the user's taste

@@ -12,6 +12,7 @@ struct BlockSizes {
   std::vector<int64_t> nodes;  ///< of L + 1 for L blocks: the sources of each, and the last one's targets
   std::vector<int64_t> edges;  ///< of each
 
+  /// Of these blocks, one or more.
   static BlockSizes count(std::span<const Block> blocks);
 };
 
@@ -41,8 +42,11 @@ class PaddedBlocks {
 
  private:
   struct Storage {
-    Csr in_edges, out_edges;  // the latter's offsets are absent if the block has no transpose
-    Tensor out_order, weight;
+    Csr in_edges;      ///< rows are targets
+    Csr out_edges;     ///< its transpose, if it has one
+    Tensor out_order;  ///< absent without a transpose
+    Tensor weight;     ///< absent without weights
+    /// Whether it has a transpose.
     bool transposed() const { return static_cast<bool>(out_order); }
   };
 

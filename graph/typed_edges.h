@@ -34,7 +34,9 @@ struct SlotRange {
   int64_t first;       ///< slot of the first target's first type; the others follow by target, then type
   std::vector<int64_t> types;
 
+  /// Number of targets.
   int64_t targets() const { return end - begin; }
+  /// Number of slots, of all its targets.
   int64_t slots() const { return targets() * static_cast<int64_t>(types.size()); }
 };
 

@@ -12,6 +12,7 @@ struct Gin : Stack<nn::GINConv<nn::MLP>> {
   Gin(int64_t in, int64_t out, const ModelOptions& s)
       : Stack(fmt::format("GIN {}{}", dashed(widths_of(in, out, s)), s.train_eps ? " learnt eps" : ""),
               Activation::relu, s) {
+    accept_padding();
     const nn::GINConvOptions options{.train_eps = s.train_eps};
     std::vector<int64_t> sums = widths_of(in, out, s);
     sums.pop_back();  // before the network

@@ -69,9 +69,9 @@ struct NodeModel : Model {
   /// The first layer that passes gradients to its sources if the features have none: those before it sum the
   /// features themselves, and need no transposes of their blocks.
   virtual size_t first_transposed() const { return 0; }
-  /// Whether a row of each layer depends on nothing but its in-edges in the block (with batch norm it does,
-  /// and in a GCN on the degrees of its sources), and the host reads nothing, so that PaddedBlocks give the
-  /// same outputs and their steps can be captured.
+  /// Whether PaddedBlocks give the same outputs, and a step over them can be captured: a row of each layer
+  /// depends on nothing but its in-edges (with batch norm it does, and in a GCN on its sources' degrees), and
+  /// the host reads nothing (as it does to replace self-loops for a GAT).
   virtual bool takes_padded_blocks() const { return false; }
   /// The matrix with which all layers sum over neighbours, if they do.
   virtual PropagationMatrix propagation_matrix() const { return PropagationMatrix::none; }

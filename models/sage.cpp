@@ -15,6 +15,7 @@ struct Sage : Stack<nn::SAGEConv> {
       : Stack(fmt::format("SAGE-{} {}", name_of(s.aggr), dashed(widths_of(in, out, s))), Activation::relu, s),
         takes_means(s.aggr == SageAggregation::mean),
         sums_features(s.aggr != SageAggregation::pool && (!takes_means || in <= widths_of(in, out, s)[1])) {
+    accept_padding();
     const nn::SAGEConvOptions options{.aggr = s.aggr == SageAggregation::mean ? Reduce::mean : Reduce::max,
                                       .project = s.aggr == SageAggregation::pool};
     if (s.aggr == SageAggregation::mean) sum_neighbors(narrower(widths_of(in, out, s)));

@@ -77,11 +77,13 @@ class Stack : public NodeModel {
   EdgeSupport edge_support() const override {
     return {.attributes = TakesEdgeAttributes<Conv>, .needs_attributes = NeedsEdgeAttributes<Conv>};
   }
-  bool takes_padded_blocks() const override { return !norms_.over_rows(); }
+  bool takes_padded_blocks() const override { return padded_ && !norms_.over_rows(); }
   std::string describe() const override { return name_; }
   std::vector<int64_t> summed_widths() const override { return summed_; }
 
  protected:
+  /// Blocks may be padded, unless batch norm is over their rows.
+  void accept_padding() { padded_ = true; }
   /// Sets the widths of the convolutions' sums over neighbours.
   void sum_neighbors(std::vector<int64_t> widths) { summed_ = std::move(widths); }
   /// Adds a convolution from `args` with `width` output features, followed by a norm.
@@ -125,7 +127,7 @@ class Stack : public NodeModel {
   int64_t edge_dim_;
   Activation activation_;
   float p_;
-  bool residual_;
+  bool residual_, padded_ = false;
   nn::ModuleList<Conv> convs_{this, "convs"};
   Norms norms_;
 };

@@ -13,6 +13,7 @@ struct Transformer : Stack<nn::TransformerConv> {
   Transformer(int64_t in, int64_t out, const ModelOptions& s)
       : Stack(fmt::format("Transformer {}{}", dashed_heads(in, out, s), s.gate ? " gated" : ""),
               Activation::relu, s) {
+    accept_padding();
     nn::TransformerConvOptions options{.heads = s.heads,
                                        .beta = s.gate,
                                        .dropout = static_cast<float>(s.attention_dropout),

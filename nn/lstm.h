@@ -22,6 +22,7 @@ class LSTM : public Module {
 
   /// State between the steps of one direction, [N, hidden] each; absent: zeros.
   struct State {
+    /// h and c, [N, hidden].
     Var hidden, cell;
   };
   /// One step of the forward direction.

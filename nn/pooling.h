@@ -31,6 +31,7 @@ struct GraphPoolingOptions {
 class GraphPooling : public Module {
  public:
   GraphPooling(GraphPool kind, int64_t features, const GraphPoolingOptions& options = {});
+  /// [G, width()] of the nodes' rows x [N,F]; graph g has those from offsets[g] to offsets[g + 1].
   Var operator()(const Graph& graph, const Var& x, const Tensor& offsets) const;
   int64_t width() const { return width_of(kind_, features_); }  ///< columns of the result
   static int64_t width_of(GraphPool kind, int64_t features);    ///< the same, before it is made

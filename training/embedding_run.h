@@ -85,8 +85,11 @@ class EmbeddingRun {
 
  private:
   struct Settings {
+    /// Name of the program, and the text of the options of these names.
     std::string program, device, run_dir, resume, checkpoint, metrics;
+    /// Values of the options of these names.
     int64_t eval_every, patience, seed, threads;
+    /// Whether these options are given.
     bool json, quiet;
   };
   explicit EmbeddingRun(Settings settings);

@@ -15,13 +15,14 @@ namespace adj::training {
 namespace {
 
 NeighborLoaderOptions loading(const Run& run, const models::NodeModel& model, NeighborSampling sampling,
-                              bool placed) {
+                              bool padded) {
   LoaderOptions options = run.training_batches();
   options.derive_block = [&model](const Block& block) { model.prepare_block(block); };
   return {.sampling = std::move(sampling),
           .loading = std::move(options),
           .first_transposed = model.first_transposed(),
-          .structure_only = placed};
+          .features = !padded || !PaddedBatches::gathers(run),
+          .plans = !padded};
 }
 
 class NeighborBatches : public NodeBatches {

@@ -1,12 +1,10 @@
 #include <adjoint/core/capture.h>
 #include <adjoint/core/log.h>
 #include <adjoint/data/detail/batch_data.h>
-#include <adjoint/kernels/index/pad.h>
 #include <adjoint/training/padded_batches.h>
 #include <adjoint/training/ranks.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <fmt/ranges.h>
@@ -54,11 +52,14 @@ bool PaddedBatches::possible(const Run& run, const models::NodeModel& model) {
   const bool exchanges = run.part() == nullptr || run.part()->rows().group.capturable();
   return StepGraph::supported(run.device()) && !run.settings().compute.no_capture && exchanges &&
          model.takes_padded_blocks() && model.tables().empty() && task.store && !task.store->is_sparse() &&
-         task.store->reads_nodes_on() == run.device() && task.data.graph.edge_attributes().empty();
+         (gathers(run) || !task.preprocessing.quantization.quantizes()) &&
+         task.data.graph.edge_attributes().empty();
 }
 
+bool PaddedBatches::gathers(const Run& run) { return run.task().store->reads_nodes_on() == run.device(); }
+
 PaddedBatches::PaddedBatches(const Run& run, const NeighborLoader& loader, size_t first_transposed)
-    : run_(run) {
+    : run_(run), store_(gathers(run) ? run.task().store.get() : nullptr) {
   const NeighborBatch first = loader.batch(0, 0);
   seeds_ = first.size();
   std::vector<BlockSizes> drawn{BlockSizes::count(first.blocks)};
@@ -68,11 +69,13 @@ PaddedBatches::PaddedBatches(const Run& run, const NeighborLoader& loader, size_
   }
   const BlockSizes most = room_for(drawn);
   storage_ = std::make_unique<PaddedBlocks>(most, first.blocks, run.device(), first_transposed);
-  if (first.y) {
-    std::vector<int64_t> extents{most.nodes.back()};
-    for (int d = 1; d < first.y.dims(); ++d) extents.push_back(first.y.size(d));
-    y_ = Tensor::zeros(Shape{std::span<const int64_t>(extents)}, first.y.dtype(), run.device());
-  }
+  const auto storage_like = [&](const Tensor& rows, int64_t count) {
+    std::vector<int64_t> extents{count};
+    for (int d = 1; d < rows.dims(); ++d) extents.push_back(rows.size(d));
+    return Tensor::zeros(Shape{std::span<const int64_t>(extents)}, rows.dtype(), run.device());
+  };
+  if (first.y) y_ = storage_like(first.y, most.nodes.back());
+  if (store_ == nullptr) x_ = storage_like(first.x.dense(), most.nodes.front());
   index_ = adj::detail::numbers(seeds_).to(run.device());
   if (run.leads())
     log_info("one CUDA graph for all steps of {} seeds{}: batches are padded to {} nodes and {} edges by hop",
@@ -83,20 +86,28 @@ PaddedBatches::PaddedBatches(const Run& run, const NeighborLoader& loader, size_
 bool PaddedBatches::fill(const NeighborBatch& batch) {
   if (batch.size() != seeds_) return false;
   if (!storage_->fill(batch.blocks)) return false;
-  if (y_) {
-    const std::array labels{kernels::Padded{batch.y, y_, {}}};
-    kernels::pad_arrays({.arrays = labels});
-  }
+  const auto copy = [](const Tensor& from, const Tensor& to) {
+    if (!to) return;
+    Tensor front = to.rows(0, from.size(0));
+    front.copy_(from);  // what earlier batches left beyond is as good as any other
+  };
+  copy(batch.y, y_);
+  if (x_) copy(batch.x.dense(), x_);
   return true;
 }
 
 NodeBatch PaddedBatches::place(const NeighborBatch& batch) {
-  const FeatureStore* store = run_.task().store.get();
   const bool fits = fill(batch);
   if (run_.part() != nullptr ? run_.part()->any(!fits) : !fits)
-    return {.graph = {}, .blocks = batch.blocks, .x = {}, .y = batch.y, .store = store};
+    return {.graph = {}, .blocks = batch.blocks, .x = batch.x, .y = batch.y, .store = store_};
   blocks_ = storage_->blocks();
-  return {.graph = {}, .blocks = blocks_, .x = {}, .y = y_, .index = index_, .store = store, .placed = true};
+  return {.graph = {},
+          .blocks = blocks_,
+          .x = x_ ? Features(x_) : Features(),
+          .y = y_,
+          .index = index_,
+          .store = store_,
+          .placed = true};
 }
 
 }  // namespace adj::training

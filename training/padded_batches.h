@@ -14,26 +14,28 @@ namespace adj::training {
 /// training has the same.
 class PaddedBatches {
  public:
-  /// Whether a run can have them: on a GPU that gathers its features, with --no-capture absent, for a model
-  /// that takes padded blocks.
+  /// Whether a run can have them: on a GPU, of features that are dense in a batch, with --no-capture absent,
+  /// for a model that takes padded blocks.
   static bool possible(const Run& run, const models::NodeModel& model);
+  /// Whether the step gathers the features. Else the loader does, and they are copied.
+  static bool gathers(const Run& run);
 
-  /// `loader`: of batches of structure only, of which it draws some.
+  /// `loader`: of batches without plans, of which it draws some.
   PaddedBatches(const Run& run, const NeighborLoader& loader, size_t first_transposed);
 
   /// The batch in the storage, valid until the next call; or as it is, if it does not fit: that is then so
   /// on all ranks.
   NodeBatch place(const NeighborBatch& batch);
-  const BlockSizes& sizes() const { return storage_->sizes(); }  ///< of all placed batches
 
  private:
   bool fill(const NeighborBatch& batch);
 
   const Run& run_;
-  int64_t seeds_ = 0;  // of this rank in a full batch
+  const FeatureStore* store_;  // null: features are copied
+  int64_t seeds_ = 0;          // of this rank in a full batch
   std::unique_ptr<PaddedBlocks> storage_;
   std::vector<Block> blocks_;
-  Tensor y_, index_;
+  Tensor x_, y_, index_;
 };
 
 }  // namespace adj::training

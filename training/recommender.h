@@ -24,12 +24,12 @@ bool is_recommender(const std::string& path);
 /// Reads a checkpoint of train_recommend. Throws DataError naming the file and what is missing or wrong.
 Recommender load_recommender(const std::string& path, Device device = Device::cpu());
 
-/// The numbers of other interactions' users, items and pairs in the model, by name: `users`, and all parts as
-/// `train`. Throws DataError naming `path` and the first name that the model does not know.
+/// Other interactions in a model's numbers of users and items.
 struct MatchedInteractions {
-  std::vector<int32_t> users;
-  Tensor pairs;  ///< int32 [*,2]
+  std::vector<int32_t> users;  ///< number of each user
+  Tensor pairs;                ///< int32 [*,2], of all parts
 };
+/// Matched by name. Throws DataError naming `path` and the first name that the model does not know.
 MatchedInteractions match_interactions(const Recommender& model, const Interactions& other,
                                        const std::string& path, const std::string& origin);
 

@@ -13,7 +13,7 @@ namespace adj {
 /// Seeds with their sampled neighbourhood, features and labels.
 struct NeighborBatch {
   std::vector<Block> blocks;  ///< one per layer, in order; the last one's targets are the seeds
-  Features x;                 ///< of blocks.front().src_nodes(); absent with structure_only
+  Features x;                 ///< of blocks.front().src_nodes(); absent without NeighborLoaderOptions::features
   Tensor y;                   ///< of the seeds; absent without labels
   Tensor seeds;               ///< int32 [B]
 
@@ -29,8 +29,8 @@ struct NeighborLoaderOptions {
   /// The first block whose transpose workers make, with LoaderOptions::backward: blocks before it pass no
   /// gradients to their sources.
   size_t first_transposed = 0;
-  /// For PaddedBlocks: batches have blocks with transposes alone, and `x` is absent.
-  bool structure_only = false;
+  bool features = true;  ///< false: `x` is absent, for steps that gather it
+  bool plans = true;     ///< false: blocks have nothing but transposes, for PaddedBlocks
 };
 
 /// Mini-batches of sampled neighbourhoods (GraphSAGE, Hamilton et al. 2017), for training and evaluation:

@@ -11,6 +11,7 @@ namespace adj::kernels {
 struct Ramp {
   int64_t first = 0, step = 0, offset = 0, span = 1;
 
+  /// Number j, counted from 0.
   ADJ_HOST_DEVICE int64_t operator()(int64_t j) const { return first + (j * step + offset) / span; }
 };
 

@@ -28,7 +28,7 @@ constexpr auto names_of(ExplainMethod) {
 
 /// Options of Explainer::explain().
 struct ExplainOptions {
-  ExplainMethod method = ExplainMethod::gnn_explainer;
+  ExplainMethod method = ExplainMethod::gnn_explainer;  ///< how importance is found
   /// The column of the outputs to explain; absent: the predicted class, the most probable label, or the only
   /// output.
   std::optional<int64_t> output = {};
@@ -47,14 +47,14 @@ struct ExplainOptions {
 /// A node, a graph, or an edge (for a model of links any pair of nodes) by its number or those of its ends.
 struct ExplainTarget {
   enum class Kind : uint8_t { node, graph, edge };
-  Kind kind = Kind::node;
+  Kind kind = Kind::node;         ///< what the target is
   int64_t first = 0, second = 0;  ///< `second` of an edge only
 };
 
 /// Importance of the edges and features behind one output.
 struct Explanation {
-  ExplainMethod method = ExplainMethod::gnn_explainer;
-  int64_t output = 0;             ///< column that is explained
+  ExplainMethod method = ExplainMethod::gnn_explainer;  ///< that of the options
+  int64_t output = 0;                                   ///< column that is explained
   std::vector<int32_t> edges;     ///< numbers in the whole graph of the edges whose messages reach the target
   std::vector<int32_t> src, dst;  ///< their ends, numbers in the whole graph
   /// By edge: a mask in [0, 1], an attribution of any sign, or an attention coefficient.
@@ -68,8 +68,8 @@ struct Explanation {
   /// features. For integrated gradients `value` - `baseline` is the sum of all attributions, to the
   /// quadrature's error.
   double value = 0.0;
-  std::optional<double> baseline = {};
-  double attributed() const;  ///< the sum of all attributions
+  std::optional<double> baseline = {};  ///< absent for attention
+  double attributed() const;            ///< the sum of all attributions
 };
 
 /// Places in Explanation::edges, the largest absolute importance first, ties in their order.
@@ -112,6 +112,7 @@ class Explainer {
   /// With the `top` edges of largest importance kept, ties by edge number; of all features.
   Fidelity fidelity(const Explanation& explanation, int64_t top) const;
 
+  /// What an explanation is about: the nodes and edges that reach the target.
   const Neighborhood& neighborhood() const { return neighborhood_; }
   /// [1, outputs], as the model gives them: with masks [M] of the edges of neighborhood().graph, and for
   /// other features [nodes, F] than the prepared ones; either may be absent.

@@ -32,6 +32,7 @@ class TopKSums {
   /// A user's distinct items, best first, and those to be found, ascending. Of a list longer than k the first
   /// k count; a number below 0 ends it. A user without items to be found is passed over.
   void add(std::span<const int32_t> list, std::span<const int32_t> relevant);
+  /// Means over the users added so far.
   TopKMetrics result() const;
 
  private:

@@ -127,7 +127,7 @@ TEST_CASE("models give a padded batch the outputs and gradients of the batch its
       options.model = name;
       const auto model = family.make_as<models::NodeModel>(6, 3, options);
       CAPTURE(model->describe());
-      REQUIRE(model->takes_padded_blocks());
+      CHECK(model->takes_padded_blocks() == !options.model.starts_with("gat"));  // equal all the same
       model->to(device);
       PaddedBlocks storage(enlarged(BlockSizes::count(blocks), 11, 37), blocks, device,
                            model->first_transposed());
@@ -171,7 +171,8 @@ TEST_CASE("a captured step over one padded batch after another trains as one tha
                                 {.sampling = {.fanouts = {4, 3}},
                                  .loading = {.batch_size = 16, .shuffle = true, .seed = 5},
                                  .first_transposed = 1,
-                                 .structure_only = true});
+                                 .features = false,
+                                 .plans = false});
     const std::vector<NeighborBatch> all = batches(loader, 0);
     BlockSizes most = BlockSizes::count(all.front().blocks);
     for (const NeighborBatch& batch : all) {
@@ -181,7 +182,7 @@ TEST_CASE("a captured step over one padded batch after another trains as one tha
     }
     models::ModelOptions options;
     options.hidden = 8;
-    for (const auto& family : {models::sage(), models::gat(), models::gin(), models::transformer()}) {
+    for (const auto& family : {models::sage(), models::gin(), models::transformer()}) {
       options.model = family.models.front();
       CAPTURE(family.program);
       const auto train = [&](bool capture) {

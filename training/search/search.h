@@ -20,7 +20,7 @@ inline constexpr double kFailed = std::numeric_limits<double>::infinity();
 
 /// A trial and its scores, one after each rung; without asha there is one.
 struct SearchTrial {
-  Assignment values;
+  Assignment values;  ///< of the parameters
   std::vector<double> scores = {};
 };
 
@@ -32,14 +32,14 @@ struct SearchTask {
 /// A search. The tasks of a generation depend on the results of those before it only: they are the same for
 /// any number of trainings in parallel, and however often it was interrupted.
 struct Search {
-  SearchMethod method = SearchMethod::tpe;
-  std::vector<Parameter> space = {};
-  uint64_t seed = 0;
-  size_t trials = 0;      ///< those of grid are its points
-  size_t startup = 10;    ///< of tpe: trials with uniform values, the first generation
-  size_t generation = 8;  ///< tasks of a generation of tpe and asha
-  size_t rungs = 1;       ///< of asha
-  size_t reduction = 3;   ///< of asha: one of so many is promoted to the next rung
+  SearchMethod method = SearchMethod::tpe;  ///< how trials are chosen
+  std::vector<Parameter> space = {};        ///< what is searched
+  uint64_t seed = 0;                        ///< of all draws
+  size_t trials = 0;                        ///< those of grid are its points
+  size_t startup = 10;                      ///< of tpe: trials with uniform values, the first generation
+  size_t generation = 8;                    ///< tasks of a generation of tpe and asha
+  size_t rungs = 1;                         ///< of asha
+  size_t reduction = 3;                     ///< of asha: one of so many is promoted to the next rung
 
   /// The next generation of tasks; empty at the end. Adds new trials to `trials_so_far`, whose other ones
   /// must have the scores of all former tasks.

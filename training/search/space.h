@@ -21,8 +21,8 @@ struct Parameter {
     std::vector<size_t> choices;
   };
 
-  std::string name;  ///< of the option: "weight-decay"
-  Kind kind = Kind::choice;
+  std::string name;                       ///< of the option: "weight-decay"
+  Kind kind = Kind::choice;               ///< of its values
   std::vector<std::string> choices = {};  ///< as text
   double low = 0.0, high = 0.0;
   bool log = false;                  ///< uniform in the logarithm

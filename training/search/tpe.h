@@ -21,6 +21,7 @@ class ParzenEstimator {
 
   /// Logarithm of the density at a value: of Parameter::position_of() for reals, else of the value's mass.
   double log_density(double value) const;
+  /// A number drawn from the density.
   double sample(Draws& draws) const;
 
  private:
@@ -35,8 +36,8 @@ class ParzenEstimator {
 
 /// A trial with its result; lower scores are better.
 struct Observation {
-  const Assignment* values;
-  double score;
+  const Assignment* values;  ///< of the trial, not owned
+  double score;              ///< lower is better
 };
 
 /// The best n / 10 of n observations, rounded up and 25 at most, and the others; in both the order of
