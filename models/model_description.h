@@ -8,12 +8,12 @@ namespace adj {
 
 /// Metadata of a trained model: what predictions need in addition to the weights, and its origin.
 struct ModelDescription : models::Preprocessing {
-  std::string program;           ///< that trained the model: "train_gcn"
-  std::string name;              ///< "GCN 1433-16-7"
-  models::ModelOptions options;  ///< from which the model was built
-  Task task = Task::none;        ///< none for a model of links
-  int64_t num_features = 0;      ///< columns of x, without ModelOptions::positional
-  int64_t num_outputs = 0;       ///< columns of the outputs; 1 for links
+  std::string program;               ///< that trained the model: "train_gcn"
+  std::string name;                  ///< "GCN 1433-16-7"
+  models::ModelOptions options;      ///< from which the model was built
+  Task task = Task::none;            ///< none for a model of links
+  int64_t num_features = 0;          ///< columns of x, without ModelOptions::positional
+  int64_t num_outputs = 0;           ///< columns of the outputs; 1 for links
   Tensor target_mean, target_scale;  ///< float32 [T] of regression: a prediction is output * scale + mean
   int64_t graphs_at_once = 32;       ///< graphs per batch
   std::string origin;                ///< "train_gcn, epoch 66"
