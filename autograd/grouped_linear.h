@@ -25,16 +25,10 @@ struct RowGroups {
 /// checked on the CPU only.
 Var grouped_linear(const Var& x, const Var& w, const RowGroups& groups, const Var& bias = {});
 
-/// What targets get besides the products of their slots: x w + bias, x [N, in'], w [in', out], all optional.
-struct TargetTerm {
-  Var x = {}, w = {}, bias = {};
-};
-
-/// y[t] = Σ over the types r of target t of x[slot of t and r] w_r, plus `own`: x [slots, in], w [R, in, out]
-/// -> [targets, out]. For each range one product by the matrices of its types under each other, so that
-/// nothing of [slots, out] is stored. Saved: x, w and those of `own`. Throws Error if sizes do not match.
-Var slot_linear(const Var& x, const Var& w, const TypedSlots& slots, int64_t targets,
-                const TargetTerm& own = {});
+/// y[t] = bias + Σ over the types r of target t of x[slot of t and r] w_r: x [slots, in], w [R, in, out],
+/// bias [out] optional -> [targets, out]. For each range one product by the matrices of its types under each
+/// other, so that nothing of [slots, out] is stored. Saved: x and w. Throws Error if sizes do not match.
+Var slot_linear(const Var& x, const Var& w, const TypedSlots& slots, int64_t targets, const Var& bias = {});
 
 /// The products a[k] b[k] of matrices: a [K, N, in], b [K, in, out] -> [K, N, out]. Throws Error if sizes do
 /// not match.

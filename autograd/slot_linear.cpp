@@ -61,75 +61,59 @@ void check_slots(const Var& x, const Var& w, const TypedSlots& slots, int64_t ta
 
 }  // namespace
 
-Var slot_linear(const Var& x, const Var& w, const TypedSlots& slots, int64_t targets, const TargetTerm& own) {
-  const OpScope scope("slot_linear", x, w, own.x, own.w, own.bias);
-  check_same_device("slot_linear", {x, w, own.x, own.w, own.bias});
+Var slot_linear(const Var& x, const Var& w, const TypedSlots& slots, int64_t targets, const Var& bias) {
+  const OpScope scope("slot_linear", x, w, bias);
+  check_same_device("slot_linear", {x, w, bias});
   check_slots(x, w, slots, targets);
-  ADJ_CHECK(static_cast<bool>(own.x) == static_cast<bool>(own.w),
-            "slot_linear: the targets have {}, expected features and matrix, or none of them",
-            own.x ? "features without a matrix" : "a matrix without features");
-  const Tensor bias = own.bias.value_or_absent();
   Tensor y = Tensor::empty({targets, w.size(2)}, x.dtype(), x.device());
-  if (own.x) {
-    ADJ_CHECK(own.x.size(0) == targets, "slot_linear: features of {} targets, expected of {}", own.x.size(0),
-              targets);
-    kernels::gemm({.a = own.x.value(), .b = own.w.value(), .bias = bias, .c = y});
-  } else {
+  int64_t covered = 0;
+  for (const SlotRange& range : slots.ranges) covered += range.targets();
+  if (covered < targets) {
     y.zero_();
-    if (bias) kernels::add_bias({.x = y, .bias = bias, .y = y});
+    if (bias) kernels::add_bias({.x = y, .bias = bias.value(), .y = y});
   }
   for (const SlotRange& range : slots.ranges) {
     Tensor rows = y.rows(range.begin, range.end);
-    kernels::gemm(
-        {.a = matrix_of(x.value(), range), .b = stacked(w.value(), range), .accumulate = true, .c = rows});
+    kernels::gemm({.a = matrix_of(x.value(), range),
+                   .b = stacked(w.value(), range),
+                   .bias = bias.value_or_absent(),
+                   .c = rows});
   }
-  enum : size_t { kX, kW, kOwnX, kOwnW, kBias };
-  return record("slot_linear", y, {x, w, own.x, own.w, own.bias},
-                [ranges = slots.ranges, x = Saved(x.value()), w = Saved(w.value()),
-                 own_x = own.x ? Saved(own.x.value()) : Saved(),
-                 own_w = own.w ? Saved(own.w.value()) : Saved()](Tensor dy, Gradients& out) mutable {
-                  Tensor dbias;
-                  if (out.wanted(kBias)) dbias = Tensor::empty({dy.size(1)}, dy.dtype(), dy.device());
-                  if (out.wanted(kOwnW)) {
-                    Tensor dw = Tensor::empty_like(own_w.get());
-                    kernels::weight_gradients({.x = own_x.get(), .dz = dy, .dw = dw, .dbias = dbias});
-                    out.add(kOwnW, dw);
-                  } else if (dbias) {
-                    kernels::sum_rows({.x = dy, .y = dbias});
-                  }
-                  if (dbias) out.add(kBias, dbias);
-                  if (out.wanted(kW)) {
-                    Tensor dw = Tensor::zeros(w.get().shape(), dy.dtype(), dy.device());
-                    std::vector<bool> seen(static_cast<size_t>(dw.size(0)));
-                    Tensor none;
-                    for (const SlotRange& range : ranges) {
-                      const Tensor rows = matrix_of(x.get(), range);
-                      Tensor stack = Tensor::empty({rows.size(1), dy.size(1)}, dy.dtype(), dy.device());
-                      kernels::weight_gradients(
-                          {.x = rows, .dz = dy.rows(range.begin, range.end), .dw = stack, .dbias = none});
-                      add_stack(stack, range, dw, seen);
-                    }
-                    out.add(kW, dw);
-                  }
-                  const Shape x_shape = x.get().shape();
-                  x = {};  // before its gradient is made
-                  if (out.wanted(kX)) {
-                    Tensor dx =
-                        Tensor::empty(x_shape, dy.dtype(), dy.device());  // every slot is in one range
-                    for (const SlotRange& range : ranges) {
-                      Tensor rows = matrix_of(dx, range);
-                      kernels::gemm({.a = dy.rows(range.begin, range.end),
-                                     .b = stacked(w.get(), range),
-                                     .trans_b = Transpose::yes,
-                                     .c = rows});
-                    }
-                    out.add(kX, dx);
-                  }
-                  if (!out.wanted(kOwnX)) return;
-                  Tensor dx = Tensor::empty(own_x.get().shape(), dy.dtype(), dy.device());
-                  kernels::gemm({.a = dy, .b = own_w.get(), .trans_b = Transpose::yes, .c = dx});
-                  out.add(kOwnX, dx);
-                });
+  enum : size_t { kX, kW, kBias };
+  return record(
+      "slot_linear", y, {x, w, bias},
+      [ranges = slots.ranges, x = Saved(x.value()), w = Saved(w.value())](Tensor dy, Gradients& out) mutable {
+        if (out.wanted(kBias)) {
+          Tensor dbias = Tensor::empty({dy.size(1)}, dy.dtype(), dy.device());
+          kernels::sum_rows({.x = dy, .y = dbias});
+          out.add(kBias, dbias);
+        }
+        if (out.wanted(kW)) {
+          Tensor dw = Tensor::zeros(w.get().shape(), dy.dtype(), dy.device());
+          std::vector<bool> seen(static_cast<size_t>(dw.size(0)));
+          Tensor none;
+          for (const SlotRange& range : ranges) {
+            const Tensor rows = matrix_of(x.get(), range);
+            Tensor stack = Tensor::empty({rows.size(1), dy.size(1)}, dy.dtype(), dy.device());
+            kernels::weight_gradients(
+                {.x = rows, .dz = dy.rows(range.begin, range.end), .dw = stack, .dbias = none});
+            add_stack(stack, range, dw, seen);
+          }
+          out.add(kW, dw);
+        }
+        const Shape x_shape = x.get().shape();
+        x = {};  // before its gradient is made
+        if (!out.wanted(kX)) return;
+        Tensor dx = Tensor::empty(x_shape, dy.dtype(), dy.device());  // every slot is in one range
+        for (const SlotRange& range : ranges) {
+          Tensor rows = matrix_of(dx, range);
+          kernels::gemm({.a = dy.rows(range.begin, range.end),
+                         .b = stacked(w.get(), range),
+                         .trans_b = Transpose::yes,
+                         .c = rows});
+        }
+        out.add(kX, dx);
+      });
 }
 
 }  // namespace adj

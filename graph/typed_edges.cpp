@@ -117,15 +117,19 @@ struct TypeSpans {
   std::vector<TargetSpan> of_type;
   int64_t pairs = 0;
 
-  TypeSpans(std::span<const int64_t> offsets, std::span<const int32_t> types, int64_t num_types)
+  TypeSpans(std::span<const int64_t> offsets, std::span<const int32_t> types, int64_t num_types, bool own)
       : of_type(static_cast<size_t>(num_types), {std::ssize(offsets)}) {
-    for (int64_t target = 0; target + 1 < std::ssize(offsets); ++target)
+    const int64_t targets = std::ssize(offsets) - 1;
+    for (int64_t target = 0; target < targets; ++target)
       for (auto e = static_cast<size_t>(offsets[static_cast<size_t>(target)]);
            e < static_cast<size_t>(offsets[static_cast<size_t>(target) + 1]); ++e) {
         TargetSpan& span = of_type[static_cast<size_t>(types[e])];
         span.first = std::min(span.first, target);
         if (std::exchange(span.last, target) != target) ++pairs;
       }
+    if (!own) return;
+    of_type.push_back({0, targets - 1});
+    pairs += targets;
   }
 
   std::vector<SlotRange> ranges() const {
@@ -148,14 +152,14 @@ struct TypeSpans {
   }
 };
 
-std::shared_ptr<const TypedSlots> make_slots(const Relation& relation, const Tensor& types,
-                                             int64_t num_types) {
+std::shared_ptr<const TypedSlots> make_slots(const Relation& relation, const Tensor& types, int64_t num_types,
+                                             bool own) {
   check_range("edge types: edge", types, num_types);
   const Csr& csr = relation.csr();
   const std::vector<int64_t> offsets = csr.offsets.to_vector<int64_t>();
   const std::vector<int32_t> type =
       (relation.csr_order() ? gather_edges(types, relation.csr_order()) : types).to_vector<int32_t>();
-  const TypeSpans spans(offsets, type, num_types);
+  const TypeSpans spans(offsets, type, num_types, own);
   TypedSlots slots{spans.ranges(), {}};
   int64_t count = 0;
   size_t products = 0;
@@ -165,6 +169,7 @@ std::shared_ptr<const TypedSlots> make_slots(const Relation& relation, const Ten
   }
   if (2 * count > 3 * spans.pairs || products > kMostProducts) return nullptr;
   std::vector<int32_t> slot(type.size());
+  if (own) slot.reserve(type.size() + static_cast<size_t>(relation.num_dst()));
   std::vector<int32_t> place(static_cast<size_t>(num_types));
   for (const SlotRange& range : slots.ranges) {
     for (size_t k = 0; k < range.types.size(); ++k)
@@ -203,11 +208,14 @@ TypedPairs typed_pairs(const Relation& relation, const Tensor& types, int64_t nu
 }
 
 std::shared_ptr<const TypedSlots> typed_slots(const Relation& relation, const Tensor& types,
-                                              int64_t num_types, int64_t least) {
+                                              int64_t num_types, bool own, int64_t least) {
   check_types(relation, types);
+  ADJ_CHECK(!own || relation.num_dst() <= relation.num_src(),
+            "typed slots: {} targets but {} sources, expected the targets among the sources",
+            relation.num_dst(), relation.num_src());
   if (relation.num_edges() < least) return nullptr;
-  return derived<std::shared_ptr<const TypedSlots>>(relation, types, num_types, 0,
-                                                    [&] { return make_slots(relation, types, num_types); });
+  return derived<std::shared_ptr<const TypedSlots>>(
+      relation, types, num_types, own ? 1 : 0, [&] { return make_slots(relation, types, num_types, own); });
 }
 
 Tensor typed_mean_weights(const Relation& relation, const Tensor& types, int64_t num_types, DType dtype) {

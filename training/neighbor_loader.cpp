@@ -8,33 +8,33 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 
 namespace adj::training {
 
 namespace {
 
-NeighborLoaderOptions loading(const Run& run, const models::NodeModel& model, NeighborSampling sampling,
-                              bool padded) {
+/// Of batches with features and plans, or for PaddedBatches.
+NeighborLoader loader_of(const Run& run, const models::NodeModel& model, const NeighborSampling& sampling,
+                         bool features, bool plans) {
   LoaderOptions options = run.training_batches();
   options.derive_block = [&model](const Block& block) { model.prepare_block(block); };
-  return {.sampling = std::move(sampling),
-          .loading = std::move(options),
-          .first_transposed = model.first_transposed(),
-          .features = !padded || !PaddedBatches::gathers(run),
-          .plans = !padded};
+  return {run.task().data.graph, run.task().store, run.objective().targets(), run.examples().train,
+          NeighborLoaderOptions{.sampling = sampling,
+                                .loading = std::move(options),
+                                .first_transposed = model.first_transposed(),
+                                .features = features,
+                                .plans = plans}};
 }
 
 class NeighborBatches : public NodeBatches {
  public:
-  NeighborBatches(const Run& run, models::NodeModel& model, NeighborSampling sampling)
+  NeighborBatches(const Run& run, models::NodeModel& model, const NeighborSampling& sampling)
       : NodeBatches(run, model),
-        loader_(run.task().data.graph, run.task().store, run.objective().targets(), run.examples().train,
-                loading(run, model, std::move(sampling), PaddedBatches::possible(run, model))) {
-    if (PaddedBatches::possible(run, model)) padded_.emplace(run, loader_, model.first_transposed());
-  }
+        padded_(
+            PaddedBatches::make(run, model, [&] { return loader_of(run, model, sampling, false, false); })),
+        loader_(loader_of(run, model, sampling, !padded_ || !PaddedBatches::gathers(run), !padded_)) {}
 
-  bool places() const override { return padded_.has_value(); }
+  bool places() const override { return padded_ != nullptr; }
   std::unique_ptr<Pass<NodeBatch>> pass(int64_t done) override {
     // The loss is over the seeds of a batch on all ranks.
     const int64_t seeds = loader_.num_seeds(), size = loader_.options().batch_size;
@@ -49,8 +49,8 @@ class NeighborBatches : public NodeBatches {
   }
 
  private:
+  std::unique_ptr<PaddedBatches> padded_;
   NeighborLoader loader_;
-  std::optional<PaddedBatches> padded_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/ranges.h>
 
@@ -15,7 +16,10 @@ namespace {
 
 constexpr int64_t kDrawn = 16;       // batches that the sizes are estimated from
 constexpr double kDeviations = 6.0;  // above their mean: few of a million batches are larger
-constexpr int64_t kMultiple = 32;    // of all sizes, so that rows of any number of them are aligned
+// Nodes and edges together, from which on kernels take longer than their launches, and what workers prepare
+// beside the steps counts for more (docs/benchmarks.md).
+constexpr int64_t kLargest = 1 << 18;
+constexpr int64_t kMultiple = 32;  // of all sizes, so that rows of any number of them are aligned
 
 /// At least one more than any of the counts, and as many deviations above their mean.
 int64_t room_for(const std::vector<int64_t>& counts) {
@@ -27,6 +31,15 @@ int64_t room_for(const std::vector<int64_t>& counts) {
   const int64_t most = std::max(*std::max_element(counts.begin(), counts.end()) + 1,
                                 static_cast<int64_t>(std::ceil(mean + kDeviations * deviation)));
   return (most + kMultiple - 1) / kMultiple * kMultiple;
+}
+
+bool possible(const Run& run, const models::NodeModel& model) {
+  const LearningTask& task = run.task();
+  const bool exchanges = run.part() == nullptr || run.part()->rows().group.capturable();
+  return StepGraph::supported(run.device()) && !run.settings().compute.no_capture && exchanges &&
+         model.takes_padded_blocks() && model.tables().empty() && task.store && !task.store->is_sparse() &&
+         (PaddedBatches::gathers(run) || !task.preprocessing.quantization.quantizes()) &&
+         task.data.graph.edge_attributes().empty();
 }
 
 BlockSizes room_for(const std::vector<BlockSizes>& drawn) {
@@ -47,45 +60,51 @@ BlockSizes room_for(const std::vector<BlockSizes>& drawn) {
 
 }  // namespace
 
-bool PaddedBatches::possible(const Run& run, const models::NodeModel& model) {
-  const LearningTask& task = run.task();
-  const bool exchanges = run.part() == nullptr || run.part()->rows().group.capturable();
-  return StepGraph::supported(run.device()) && !run.settings().compute.no_capture && exchanges &&
-         model.takes_padded_blocks() && model.tables().empty() && task.store && !task.store->is_sparse() &&
-         (gathers(run) || !task.preprocessing.quantization.quantizes()) &&
-         task.data.graph.edge_attributes().empty();
-}
-
 bool PaddedBatches::gathers(const Run& run) { return run.task().store->reads_nodes_on() == run.device(); }
 
-PaddedBatches::PaddedBatches(const Run& run, const NeighborLoader& loader, size_t first_transposed)
-    : run_(run), store_(gathers(run) ? run.task().store.get() : nullptr) {
-  const NeighborBatch first = loader.batch(0, 0);
-  seeds_ = first.size();
+std::unique_ptr<PaddedBatches> PaddedBatches::make(const Run& run, const models::NodeModel& model,
+                                                   const std::function<NeighborLoader()>& loader) {
+  if (!possible(run, model)) return nullptr;
+  const NeighborLoader drawn_from = loader();
+  const NeighborBatch first = drawn_from.batch(0, 0);
   std::vector<BlockSizes> drawn{BlockSizes::count(first.blocks)};
-  for (int64_t i = 1; i < std::min(loader.size(), kDrawn); ++i) {
-    const NeighborBatch batch = loader.batch(0, i);
-    if (batch.size() == seeds_) drawn.push_back(BlockSizes::count(batch.blocks));
+  for (int64_t i = 1; i < std::min(drawn_from.size(), kDrawn); ++i) {
+    const NeighborBatch batch = drawn_from.batch(0, i);
+    if (batch.size() == first.size()) drawn.push_back(BlockSizes::count(batch.blocks));
   }
   const BlockSizes most = room_for(drawn);
-  storage_ = std::make_unique<PaddedBlocks>(most, first.blocks, run.device(), first_transposed);
-  const auto storage_like = [&](const Tensor& rows, int64_t count) {
+  const bool large = std::accumulate(most.nodes.begin(), most.nodes.end(), int64_t{0}) +
+                         std::accumulate(most.edges.begin(), most.edges.end(), int64_t{0}) >
+                     kLargest;
+  if (run.part() != nullptr ? run.part()->any(large) : large) return nullptr;
+  if (run.leads())
+    log_info("steps of {} seeds{} are one CUDA graph: batches are padded to {} nodes and {} edges",
+             first.size(), run.part() != nullptr ? " a rank" : "", fmt::join(most.nodes, ", "),
+             fmt::join(most.edges, ", "));
+  return std::unique_ptr<PaddedBatches>(new PaddedBatches(run, first, most, model.first_transposed()));
+}
+
+PaddedBatches::PaddedBatches(const Run& run, const NeighborBatch& first, const BlockSizes& most,
+                             size_t first_transposed)
+    : run_(run),
+      store_(gathers(run) ? run.task().store.get() : nullptr),
+      seeds_(first.size()),
+      storage_(most, first.blocks, run.device(), first_transposed),
+      index_(adj::detail::numbers(seeds_).to(run.device())) {
+  const auto storage_like = [&](int64_t count, const Tensor& rows) {
     std::vector<int64_t> extents{count};
     for (int d = 1; d < rows.dims(); ++d) extents.push_back(rows.size(d));
     return Tensor::zeros(Shape{std::span<const int64_t>(extents)}, rows.dtype(), run.device());
   };
-  if (first.y) y_ = storage_like(first.y, most.nodes.back());
-  if (store_ == nullptr) x_ = storage_like(first.x.dense(), most.nodes.front());
-  index_ = adj::detail::numbers(seeds_).to(run.device());
-  if (run.leads())
-    log_info("one CUDA graph for all steps of {} seeds{}: batches are padded to {} nodes and {} edges by hop",
-             seeds_, run.part() != nullptr ? " a rank" : "", fmt::join(most.nodes, ", "),
-             fmt::join(most.edges, ", "));
+  if (first.y) y_ = storage_like(most.nodes.back(), first.y);
+  if (store_ == nullptr)
+    x_ = Tensor::zeros({most.nodes.front(), run.task().store->cols()}, run.settings().compute.dtype(),
+                       run.device());
 }
 
 bool PaddedBatches::fill(const NeighborBatch& batch) {
   if (batch.size() != seeds_) return false;
-  if (!storage_->fill(batch.blocks)) return false;
+  if (!storage_.fill(batch.blocks)) return false;
   const auto copy = [](const Tensor& from, const Tensor& to) {
     if (!to) return;
     Tensor front = to.rows(0, from.size(0));
@@ -100,7 +119,7 @@ NodeBatch PaddedBatches::place(const NeighborBatch& batch) {
   const bool fits = fill(batch);
   if (run_.part() != nullptr ? run_.part()->any(!fits) : !fits)
     return {.graph = {}, .blocks = batch.blocks, .x = batch.x, .y = batch.y, .store = store_};
-  blocks_ = storage_->blocks();
+  blocks_ = storage_.blocks();
   return {.graph = {},
           .blocks = blocks_,
           .x = x_ ? Features(x_) : Features(),

@@ -4,6 +4,7 @@
 #include <adjoint/graph/padded_blocks.h>
 #include <adjoint/training/run.h>
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -14,26 +15,27 @@ namespace adj::training {
 /// training has the same.
 class PaddedBatches {
  public:
-  /// Whether a run can have them: on a GPU, of features that are dense in a batch, with --no-capture absent,
-  /// for a model that takes padded blocks.
-  static bool possible(const Run& run, const models::NodeModel& model);
+  /// Null unless steps are captured so: on a GPU, of features that are dense in a batch, without
+  /// --no-capture, for a model that takes padded blocks, and of batches so small that a step is bound by its
+  /// launches. All ranks call it together. `loader()`: of batches without features and plans, of which some
+  /// are drawn.
+  static std::unique_ptr<PaddedBatches> make(const Run& run, const models::NodeModel& model,
+                                             const std::function<NeighborLoader()>& loader);
   /// Whether the step gathers the features. Else the loader does, and they are copied.
   static bool gathers(const Run& run);
-
-  /// `loader`: of batches without plans, of which it draws some.
-  PaddedBatches(const Run& run, const NeighborLoader& loader, size_t first_transposed);
 
   /// The batch in the storage, valid until the next call; or as it is, if it does not fit: that is then so
   /// on all ranks.
   NodeBatch place(const NeighborBatch& batch);
 
  private:
+  PaddedBatches(const Run& run, const NeighborBatch& first, const BlockSizes& most, size_t first_transposed);
   bool fill(const NeighborBatch& batch);
 
   const Run& run_;
   const FeatureStore* store_;  // null: features are copied
-  int64_t seeds_ = 0;          // of this rank in a full batch
-  std::unique_ptr<PaddedBlocks> storage_;
+  const int64_t seeds_;        // of this rank in a full batch
+  PaddedBlocks storage_;
   std::vector<Block> blocks_;
   Tensor x_, y_, index_;
 };

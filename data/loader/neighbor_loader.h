@@ -13,9 +13,9 @@ namespace adj {
 /// Seeds with their sampled neighbourhood, features and labels.
 struct NeighborBatch {
   std::vector<Block> blocks;  ///< one per layer, in order; the last one's targets are the seeds
-  Features x;                 ///< of blocks.front().src_nodes(); absent without NeighborLoaderOptions::features
-  Tensor y;                   ///< of the seeds; absent without labels
-  Tensor seeds;               ///< int32 [B]
+  Features x;    ///< of blocks.front().src_nodes(); absent without NeighborLoaderOptions::features
+  Tensor y;      ///< of the seeds; absent without labels
+  Tensor seeds;  ///< int32 [B]
 
   int64_t size() const { return seeds.numel(); }  ///< B, number of seeds
   /// With derived structures; one transfer from the CPU to a GPU, except for the features.

@@ -75,21 +75,27 @@ Var RGCNConv::neighbors(const Relation& relation, const Tensor& types, const Var
   return aggregate(sources.edges, grouped_linear(x, matrices, {sources.offsets, sources.picks}), sum);
 }
 
-std::shared_ptr<const TypedSlots> RGCNConv::slots_of(const Relation& relation, const Tensor& types) const {
+std::shared_ptr<const TypedSlots> RGCNConv::slots_of(const Relation& relation, const Tensor& types,
+                                                     bool own) const {
   const bool whole = options_.blocks == 0 && !relation.is_rank_part();
-  return whole ? typed_slots(relation, types, relations_) : nullptr;
+  return whole ? typed_slots(relation, types, relations_, own) : nullptr;
+}
+
+// The targets' own features are those of a further type of edge, so that each is multiplied once.
+Var RGCNConv::of_slots(const TypedSlots& slots, const Relation& relation, const Sides& x, bool own) const {
+  const Var matrices = detail::relation_matrices(weight, comp);
+  const Var all = own ? cat({matrices, reshape(root, {1, in_.src, out_})}) : matrices;
+  const Var sums = aggregate(slots.edges, x.src, {.reduce = options_.aggr});
+  return slot_linear(sums, all, slots, relation.num_dst(), bias);
 }
 
 Var RGCNConv::operator()(const Structure& structure, const Sides& features, const Tensor& types) const {
   const Tensor& of_edges = detail::edge_types("RGCNConv", structure, types);
   const Sides x = features.dense(*this).match("RGCNConv", structure);
   const Relation& relation = structure.relation();
-  if (const auto slots = slots_of(relation, of_edges)) {
-    const Var sums = aggregate(slots->edges, x.src, {.reduce = options_.aggr});
-    const Var matrices = detail::relation_matrices(weight, comp);
-    if (!root || !x.dst) return slot_linear(sums, matrices, *slots, relation.num_dst(), {.bias = bias});
-    return slot_linear(sums, matrices, *slots, relation.num_dst(), {x.dst, root, bias});
-  }
+  const bool own = root && x.dst;
+  if (!own || x.targets_first())
+    if (const auto slots = slots_of(relation, of_edges, own)) return of_slots(*slots, relation, x, own);
   Var y = relation.is_rank_part()
               ? neighbors(relation.local_edges(), of_edges, adj::detail::halo_rows(relation, x.src))
               : neighbors(relation, of_edges, x.src);
@@ -101,7 +107,7 @@ void RGCNConv::prepare(const Structure& structure, const Tensor& types) const {
   const Tensor& of_edges = detail::edge_types("RGCNConv", structure, types);
   const Relation &relation = structure.relation(),
                  &edges = relation.is_rank_part() ? relation.local_edges() : relation;
-  if (const auto slots = slots_of(relation, of_edges)) {
+  if (const auto slots = slots_of(relation, of_edges, static_cast<bool>(root))) {
     (void)slots->edges.transposed();
     return;
   }

@@ -46,7 +46,8 @@ class RGCNConv : public Module {
  private:
   bool sums_first(int64_t sources, int64_t targets, int64_t edges, int64_t nodes) const;
   Var neighbors(const Relation& relation, const Tensor& types, const Var& x) const;
-  std::shared_ptr<const TypedSlots> slots_of(const Relation& relation, const Tensor& types) const;
+  std::shared_ptr<const TypedSlots> slots_of(const Relation& relation, const Tensor& types, bool own) const;
+  Var of_slots(const TypedSlots& slots, const Relation& relation, const Sides& x, bool own) const;
 
   Widths in_;
   int64_t out_, relations_;

@@ -71,6 +71,7 @@ Sides Sides::match(const char* layer, const Structure& structure, bool needs_dst
               sources, targets, "{x_src, x_dst}");
     Sides sides(x, targets == sources ? x : narrow(x, 0, 0, targets));
     sides.cache_ = cache_;
+    sides.targets_first_ = true;
     return sides;
   }
   ADJ_CHECK(dst || !needs_dst, "{}: features of targets are absent, expected {} rows", layer, targets);

@@ -73,6 +73,8 @@ struct Sides {
   Sides match(const char* layer, const Structure& structure, bool needs_dst = false) const;
   /// Likewise of the sources only, for layers whose targets are among the sources.
   Sides of_sources(const char* layer, const Structure& structure) const;
+  /// Of match(): whether the targets' rows are the first of the sources', as of one x.
+  bool targets_first() const { return targets_first_; }
   /// Whether sources and targets share the same features.
   bool same() const { return src.id() == dst.id(); }
   /// A^hops of the sources' features; from the cache, if there is one.
@@ -83,7 +85,7 @@ struct Sides {
   friend class PropagationCache;
   void check_sources(const char* layer, const Structure& structure, const Shape& features) const;
 
-  bool one_ = false;
+  bool one_ = false, targets_first_ = false;
   std::shared_ptr<const Features> features_;  // sparse or quantised, in place of src
   PropagationCache* cache_ = nullptr;
 };

@@ -108,11 +108,11 @@ TEST_CASE("RGCNConv over many edges to targets in the order of their types equal
     const Relation relation =
         Relation::from_coo(kNodes, kNodes, draw.ints(kEdges, 0, kNodes), Tensor::from(dst));
     const Tensor types = Tensor::from(type), x = draw.normal({kNodes, kIn});
-    REQUIRE(typed_slots(relation, types, 3) != nullptr);
+    REQUIRE(typed_slots(relation, types, 3, true) != nullptr);
     Model<RGCNConv> layer(kIn, kOut, 3, RGCNConvOptions{.bases = bases});
     Dense expected = linear_of(Dense(x), layer.root.value(), layer.bias.value());
     const Dense features(x),
-        maps(detail::relation_matrices(layer.weight, layer.comp).value().reshape({3 * kIn, kOut}));
+        maps(nn::detail::relation_matrices(layer.weight, layer.comp).value().reshape({3 * kIn, kOut}));
     std::map<std::pair<int32_t, int32_t>, double> count;
     each_edge(relation, [&](int32_t, int32_t t, int64_t e) { ++count[{type[uz(e)], t}]; });
     each_edge(relation, [&](int32_t src, int32_t t, int64_t e) {
