@@ -8,6 +8,8 @@
 #include <adjoint/nn/conv/rgcn_conv.h>
 #include <adjoint/nn/init.h>
 
+#include <algorithm>
+
 namespace adj::nn {
 
 const Tensor& detail::edge_types(const char* layer, const Structure& structure, const Tensor& types) {
@@ -60,11 +62,19 @@ bool RGCNConv::sums_first(int64_t sources, int64_t targets, int64_t edges, int64
   return times(targets, row + in + out) + times(edges, in) < times(sources, row) + times(edges + nodes, out);
 }
 
+// The same by bounds, for which no pairs are listed: a target has at most all types, and every further source
+// of a sampled block has an edge. Enough for most blocks, of which each would take several sorts.
+bool RGCNConv::surely_sums_first(const Relation& relation) const {
+  const int64_t edges = relation.num_edges(), nodes = relation.num_dst();
+  return sums_first(relation.num_src() - nodes, std::min(edges, relations_ * nodes), edges, nodes);
+}
+
 Var RGCNConv::neighbors(const Relation& relation, const Tensor& types, const Var& x) const {
   const Var matrices = detail::relation_matrices(weight, comp);
-  const TypedPairs sources = typed_pairs(relation, types, relations_, EdgeEnd::source),
-                   targets = typed_pairs(relation, types, relations_, EdgeEnd::target);
-  if (sums_first(sources.picks.num_dst(), targets.picks.num_dst(), relation.num_edges(),
+  const auto pairs = [&](EdgeEnd end) { return typed_pairs(relation, types, relations_, end); };
+  const TypedPairs targets = pairs(EdgeEnd::target);
+  if (surely_sums_first(relation) ||
+      sums_first(pairs(EdgeEnd::source).picks.num_dst(), targets.picks.num_dst(), relation.num_edges(),
                  relation.num_dst())) {
     const Var sums = aggregate(targets.edges, x, {.reduce = options_.aggr});
     return aggregate(targets.picks.reversed(), grouped_linear(sums, matrices, {targets.offsets}));
@@ -72,6 +82,7 @@ Var RGCNConv::neighbors(const Relation& relation, const Tensor& types, const Var
   AggregateOptions sum;
   if (options_.aggr == Reduce::mean)
     sum.weight = typed_mean_weights(relation, types, relations_, accumulator_dtype(x.dtype()));
+  const TypedPairs sources = pairs(EdgeEnd::source);
   return aggregate(sources.edges, grouped_linear(x, matrices, {sources.offsets, sources.picks}), sum);
 }
 
@@ -111,7 +122,9 @@ void RGCNConv::prepare(const Structure& structure, const Tensor& types) const {
     (void)slots->edges.transposed();
     return;
   }
-  for (const EdgeEnd end : {EdgeEnd::source, EdgeEnd::target}) {
+  const bool targets_alone = surely_sums_first(edges);
+  for (const EdgeEnd end : {EdgeEnd::target, EdgeEnd::source}) {
+    if (targets_alone && end == EdgeEnd::source) return;
     const TypedPairs pairs = typed_pairs(edges, of_edges, relations_, end);
     (void)pairs.edges.transposed();
     (void)pairs.picks.transposed();

@@ -45,6 +45,7 @@ class RGCNConv : public Module {
 
  private:
   bool sums_first(int64_t sources, int64_t targets, int64_t edges, int64_t nodes) const;
+  bool surely_sums_first(const Relation& relation) const;
   Var neighbors(const Relation& relation, const Tensor& types, const Var& x) const;
   std::shared_ptr<const TypedSlots> slots_of(const Relation& relation, const Tensor& types, bool own) const;
   Var of_slots(const TypedSlots& slots, const Relation& relation, const Sides& x, bool own) const;
