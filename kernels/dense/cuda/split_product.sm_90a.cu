@@ -36,10 +36,17 @@ constexpr int kStages = 2;
 constexpr int part_bytes(int outer) { return outer * kK * 2; }
 constexpr int stage_bytes(int n) { return kParts * (part_bytes(kM) + part_bytes(n)); }
 constexpr int shared_bytes(int n) { return kStages * stage_bytes(n) + kPatternBytes; }
+/// Rows of C whose addresses allow no pairs go through shared memory, eight of each warp at a time, with a
+/// pitch that spreads them over all banks.
+constexpr int kStagedRows = 8;
+constexpr int staged_pitch(int n) { return n + 8; }
+constexpr int staged_bytes(int n) { return kMultipliers / 32 * kStagedRows * staged_pitch(n) * 4; }
+static_assert(shared_bytes(128) + staged_bytes(128) <= 227 * 1024);
 
 struct Operand {
   const float* numbers;
   int64_t outer, inner;  ///< along M or N, and along K
+  bool wide;             ///< can its rows be read 16 bytes at a time?
 };
 
 struct SplitArguments {
@@ -52,7 +59,7 @@ struct SplitArguments {
   int tiles, n_tiles, units;  ///< units: tiles times splits of K
   int chunks, longer_splits;  ///< per split; the first `longer_splits` have one more
   bool relu, adds;            ///< adds: accumulates into c
-  bool wide, pairs;           ///< can rows of both a and b be read 16 bytes at a time; those of c written 8?
+  bool pairs;                 ///< can rows of c be written 8 bytes at a time?
 };
 
 /// Threads that sum the same columns over rows of B: each writes its own sums.
@@ -108,7 +115,8 @@ __device__ __forceinline__ void split(float x, float y, uint32_t& first, uint32_
 constexpr float kRaise = 0x1p16f;
 
 /// A tile of kOuter x kK of an operand, four adjacent elements at a time. kOuterRows: its rows in memory run
-/// along its outer extent. kWide: they can be read 16 bytes at a time.
+/// along its outer extent. kWide: those of both operands can be read 16 bytes at a time; else an operand says
+/// if its own can.
 template <int kOuter, bool kOuterRows, bool kWide>
 class Tile {
  public:
@@ -160,6 +168,7 @@ class Tile {
       const int64_t column = (kOuterRows ? from_outer : from_inner) + thread % kQuads * 4;
       source_ = x.numbers + row * columns + column;
       step_ = kStep * columns;
+      wide_ = x.wide;
       columns_ = static_cast<int>(min(columns - column, int64_t{4}));
       rows_ = columns_ > 0 ? static_cast<int>(min(rows - row, int64_t{kCount * kStep})) : 0;
     }
@@ -168,7 +177,7 @@ class Tile {
       const float* const source = source_;
       source_ += step_;
       float4 quad = {0, 0, 0, 0};
-      if constexpr (kWide) {
+      if (kWide || wide_) {
         asm volatile(
             "{\n.reg .pred there;\nsetp.ne.b32 there, %5, 0;\n"
             "@there ld.global.v4.f32 {%0, %1, %2, %3}, [%4];\n}"
@@ -193,6 +202,7 @@ class Tile {
     const float* source_;
     int64_t step_;
     int rows_, columns_;
+    bool wide_;
   };
 
   static __device__ int place(int thread) {
@@ -326,10 +336,38 @@ __device__ void finish_tile(const SplitArguments& a, const Work& work, float (&s
   if (a.relu_of != nullptr) combine_with_tile<kN>(a, work, a.relu_of, sum, through_relu);
 }
 
+/// Writes a tile 32 adjacent numbers of a row at a time, whatever the rows' addresses.
 template <int kN>
-__device__ void write_tile(const SplitArguments& a, const Work& work, const float (&sum)[kN / 2]) {
+__device__ void write_staged(const SplitArguments& a, const Work& work, const float (&sum)[kN / 2],
+                             float* staged, float* c) {
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  constexpr int kPitch = staged_pitch(kN);
+  float* const rows = staged + warp * kStagedRows * kPitch;
+  float* const own = rows + lane / 4 * kPitch + lane % 4 * 2;
+#pragma unroll
+  for (int below = 0; below < 2; ++below) {
+    __syncwarp();  // the rows before are read
+#pragma unroll
+    for (int j = 0; j < kN / 8; ++j)
+      *reinterpret_cast<float2*>(own + j * 8) = {sum[j * 4 + below * 2], sum[j * 4 + below * 2 + 1]};
+    __syncwarp();
+#pragma unroll 1
+    for (int r = 0; r < kStagedRows; ++r) {
+      const int64_t row = work.m + warp * 16 + below * kStagedRows + r;
+      if (row >= a.m) break;
+#pragma unroll
+      for (int column = lane; column < kN; column += 32)
+        if (work.n + column < a.n) c[row * a.n + work.n + column] = rows[r * kPitch + column];
+    }
+  }
+}
+
+template <int kN>
+__device__ void write_tile(const SplitArguments& a, const Work& work, const float (&sum)[kN / 2],
+                           float* staged) {
   float* const c = a.c + work.split * a.m * a.n;
-  if (a.pairs && work.m + kM <= a.m && work.n + kN <= a.n) {
+  if (!a.pairs) return write_staged<kN>(a, work, sum, staged, c);
+  if (work.m + kM <= a.m && work.n + kN <= a.n) {
     const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
     float* const upper = c + (work.m + warp * 16 + lane / 4) * a.n + work.n + lane % 4 * 2;
     float* const lower = upper + 8 * a.n;
@@ -341,13 +379,7 @@ __device__ void write_tile(const SplitArguments& a, const Work& work, const floa
     return;
   }
   for_pairs<kN>(a, work, [&](int64_t row, int64_t column, int i) {
-    float* const output = c + row * a.n + column;
-    if (a.pairs) {
-      *reinterpret_cast<float2*>(output) = {sum[i], sum[i + 1]};
-    } else {
-      output[0] = sum[i];
-      if (column + 1 < a.n) output[1] = sum[i + 1];
-    }
+    *reinterpret_cast<float2*>(c + row * a.n + column) = {sum[i], sum[i + 1]};
   });
 }
 
@@ -445,7 +477,7 @@ __device__ void read_chunks(const SplitArguments& a, uint32_t shared) {
 }
 
 template <int kN, bool kOuterA, bool kOuterB>
-__device__ void multiply_chunks(const SplitArguments& a, uint32_t shared) {
+__device__ void multiply_chunks(const SplitArguments& a, uint32_t shared, float* staged) {
   float sum[kN / 2], chunk[kN / 2];
 #pragma unroll
   for (int i = 0; i < kN / 2; ++i) sum[i] = chunk[i] = 0;
@@ -468,7 +500,7 @@ __device__ void multiply_chunks(const SplitArguments& a, uint32_t shared) {
       for (int i = 0; i < kN / 2; ++i) sum[i] = copy[i];
     }
     finish_tile<kN>(a, work, sum);
-    write_tile<kN>(a, work, sum);
+    write_tile<kN>(a, work, sum, staged);
 #pragma unroll
     for (int i = 0; i < kN / 2; ++i) sum[i] = 0;
   }
@@ -486,7 +518,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     read_chunks<kN, kOuterA, kOuterB, kWide, kSums>(a, address);
   } else {
     take_registers<kMultiplierRegisters>();
-    multiply_chunks<kN, kOuterA, kOuterB>(a, address);
+    float* const staged = reinterpret_cast<float*>(raw + (address - before) + kStages * stage_bytes(kN));
+    multiply_chunks<kN, kOuterA, kOuterB>(a, address, staged);
   }
 }
 
@@ -524,18 +557,19 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 template <int kN, bool kOuterA, bool kOuterB>
 void launch_tiles(int device, const SplitArguments& a) {
-  constexpr int kBytes = shared_bytes(kN);
-  auto kernel = a.wide ? split_product_kernel<kN, kOuterA, kOuterB, true, false>
-                       : split_product_kernel<kN, kOuterA, kOuterB, false, false>;
+  const int bytes = shared_bytes(kN) + (a.pairs ? 0 : staged_bytes(kN));
+  const bool wide = a.a.wide && a.b.wide;
+  auto kernel = wide ? split_product_kernel<kN, kOuterA, kOuterB, true, false>
+                     : split_product_kernel<kN, kOuterA, kOuterB, false, false>;
   if constexpr (kOuterA && kOuterB) {
     if (a.sums != nullptr)
-      kernel = a.wide ? split_product_kernel<kN, true, true, true, true>
-                      : split_product_kernel<kN, true, true, false, true>;
+      kernel = wide ? split_product_kernel<kN, true, true, true, true>
+                    : split_product_kernel<kN, true, true, false, true>;
   }
   const DeviceScope scope(device);
-  ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
+  ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   const auto blocks = static_cast<unsigned>(std::min(a.units, properties(device).multiprocessors));
-  launch("gemm", overlapping(device, blocks, kThreads, kBytes), kernel, a);
+  launch("gemm", overlapping(device, blocks, kThreads, static_cast<size_t>(bytes)), kernel, a);
 }
 
 /// Partition of a product: tiles of C, and splits of K if there are too few tiles.
@@ -596,8 +630,8 @@ void split_product(const GemmArgs& args, Tensor* row_sums) {
                       .adds = args.accumulate};
   float* const c = args.c.mutable_data<float>();
   const auto is_wide = [](const Tensor& x) { return aligned_to_16(x.data<float>()) && x.size(1) % 4 == 0; };
-  SplitArguments a{.a = {args.a.data<float>(), division.m, division.k},
-                   .b = {args.b.data<float>(), division.n, division.k},
+  SplitArguments a{.a = {args.a.data<float>(), division.m, division.k, is_wide(args.a)},
+                   .b = {args.b.data<float>(), division.n, division.k, is_wide(args.b)},
                    .bias = finish.bias,
                    .relu_of = finish.relu_of,
                    .sums = nullptr,
@@ -611,7 +645,6 @@ void split_product(const GemmArgs& args, Tensor* row_sums) {
                    .longer_splits = division.chunks % division.splits,
                    .relu = finish.relu,
                    .adds = finish.adds,
-                   .wide = is_wide(args.a) && is_wide(args.b),
                    .pairs = false};
   Tensor sums;
   if (division.splits > 1) {
