@@ -1,5 +1,6 @@
 #include <adjoint/core/error.h>
 #include <adjoint/core/parallel.h>
+#include <adjoint/graph/detail/davidson.h>
 #include <adjoint/graph/detail/neighborhoods.h>
 #include <adjoint/graph/laplacian.h>
 
@@ -8,17 +9,17 @@
 #include <numeric>
 
 #include <Eigen/Eigenvalues>
-#include <Spectra/SymEigsSolver.h>
 
 namespace adj {
 
 namespace {
 
+using detail::Eigenpairs;
+using detail::LaplacianLevel;
 using detail::Neighborhoods;
 
-constexpr int64_t kMostDense = 256;
-constexpr double kTolerance = 1e-4;
-constexpr int64_t kMostProducts = 2000;
+constexpr int64_t kMostDense = 256;    // nodes of a component whose whole matrix is solved
+constexpr int64_t kMostSerial = 4096;  // whose loops are too short to share
 
 /// The nodes of each connected component, ascending.
 std::vector<std::vector<int32_t>> components_of(const Neighborhoods& graph) {
@@ -40,85 +41,54 @@ std::vector<std::vector<int32_t>> components_of(const Neighborhoods& graph) {
   return components;
 }
 
-/// I - L of a connected component of two nodes or more, on which the eigenvector of L's first eigenvalue has
-/// the value -2 instead of 1, below all: the largest eigenvalues are those that are searched. An operator of
-/// Spectra.
-class Propagation {
- public:
-  using Scalar = double;
-  /// `local` is the place of each of `nodes` among them.
-  Propagation(const Neighborhoods& graph, const std::vector<int32_t>& nodes,
-              const std::vector<int32_t>& local)
-      : graph_(graph), nodes_(nodes), local_(local), factor_(rows()), first_(rows()) {
-    for (Eigen::Index i = 0; i < rows(); ++i)
-      first_[i] = std::sqrt(static_cast<double>(graph.degree(nodes[static_cast<size_t>(i)])));
-    factor_ = first_.cwiseInverse();
-    first_.normalize();
+/// The graph of one component; `local` is the place of each of `nodes` among them.
+LaplacianLevel subgraph(const Neighborhoods& graph, const std::vector<int32_t>& nodes,
+                        const std::vector<int32_t>& local) {
+  LaplacianLevel level;
+  level.offsets.push_back(0);
+  for (const int32_t i : nodes) {
+    level.degree.push_back(static_cast<double>(graph.degree(i)));
+    level.offsets.push_back(level.offsets.back() + graph.degree(i));
   }
-
-  Eigen::Index rows() const { return std::ssize(nodes_); }
-  Eigen::Index cols() const { return rows(); }
-
-  void perform_op(const double* x, double* y) const {
-    ++products_;
-    const Eigen::Map<const Eigen::VectorXd> input(x, rows());
-    const double along = 3.0 * first_.dot(input);
-    parallel_for(rows(), 4096, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        double sum = 0.0;
-        for (const int32_t neighbor : graph_.neighbors_of(nodes_[static_cast<size_t>(i)])) {
-          const int32_t j = local_[static_cast<size_t>(neighbor)];
-          sum += factor_[j] * x[j];
-        }
-        y[i] = factor_[i] * sum - along * first_[i];
-      }
-    });
-  }
-
-  Eigen::MatrixXd dense() const {
-    Eigen::MatrixXd matrix(rows(), rows());
-    Eigen::VectorXd unit = Eigen::VectorXd::Zero(rows());
-    for (Eigen::Index j = 0; j < rows(); ++j) {
-      unit[j] = 1.0;
-      perform_op(unit.data(), matrix.col(j).data());
-      unit[j] = 0.0;
-    }
-    return matrix;
-  }
-  int64_t products() const { return products_; }
-
- private:
-  const Neighborhoods& graph_;
-  const std::vector<int32_t>& nodes_;
-  const std::vector<int32_t>& local_;
-  Eigen::VectorXd factor_, first_;
-  mutable int64_t products_ = 0;
-};
-
-struct Pairs {
-  Eigen::MatrixXd vectors;  ///< by column, eigenvalues of Propagation descending
-  Eigen::VectorXd values;
-};
-
-Pairs solve_dense(const Propagation& matrix, int64_t count) {
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solved(matrix.dense());  // eigenvalues ascend
-  return {solved.eigenvectors().rightCols(count).rowwise().reverse(),
-          solved.eigenvalues().tail(count).reverse()};
+  level.neighbors.reserve(static_cast<size_t>(level.entries()));
+  for (const int32_t i : nodes)
+    for (const int32_t j : graph.neighbors_of(i)) level.neighbors.push_back(local[static_cast<size_t>(j)]);
+  return level;
 }
 
-Pairs solve_sparse(Propagation& matrix, int64_t count) {
-  const int64_t basis = std::min<int64_t>(4 * count + 16, matrix.rows());
-  Spectra::SymEigsSolver<Propagation> solver(matrix, count, basis);
-  solver.init();
-  const int64_t restarts = std::max<int64_t>(1, kMostProducts / (basis - count));
-  solver.compute(Spectra::SortRule::LargestAlge, restarts, kTolerance, Spectra::SortRule::LargestAlge);
-  // Its vectors are only those that reached the tolerance: the others are known to less.
-  ADJ_CHECK(
-      solver.eigenvalues().size() == count,
-      "laplacian eigenvectors: {} of {} reached a residual of {:.0e} in {} products over {} nodes; expected "
-      "fewer of them",
-      solver.eigenvalues().size(), count, kTolerance, matrix.products(), matrix.rows());
-  return {solver.eigenvectors(), solver.eigenvalues()};
+Eigenpairs solve_dense(const LaplacianLevel& level, int64_t count) {
+  using Eigen::MatrixXd, Eigen::VectorXd;
+  const VectorXd scale =
+      Eigen::Map<const VectorXd>(level.degree.data(), level.nodes()).cwiseSqrt().cwiseInverse();
+  MatrixXd matrix = MatrixXd::Identity(level.nodes(), level.nodes());
+  for (int64_t i = 0, e = 0; i < level.nodes(); ++i)
+    for (; e < level.offsets[static_cast<size_t>(i) + 1]; ++e) {
+      const int32_t j = level.neighbors[static_cast<size_t>(e)];
+      matrix(i, j) = -scale[i] * scale[j];
+    }
+  const VectorXd first = scale.cwiseInverse().normalized();
+  matrix += 3.0 * first * first.transpose();  // its eigenvalue of 0 becomes 3, above all
+  const Eigen::SelfAdjointEigenSolver<MatrixXd> solved(matrix);
+  const MatrixXd vectors = solved.eigenvectors().leftCols(count);
+  const VectorXd values = solved.eigenvalues().head(count);
+  Eigenpairs pairs{.values = {values.begin(), values.end()}, .vectors = {}, .products = 0, .residual = 0.0};
+  pairs.residual =
+      std::sqrt((matrix * vectors - vectors * values.asDiagonal()).colwise().squaredNorm().maxCoeff());
+  for (int64_t i = 0; i < level.nodes(); ++i)
+    for (int64_t k = 0; k < count; ++k) pairs.vectors.push_back(vectors(i, k));
+  return pairs;
+}
+
+/// The factor of column k that makes its largest entry positive. Of entries that are the same but for
+/// rounding the first decides, on any machine.
+double sign_of(const Eigenpairs& pairs, int64_t k) {
+  const auto count = std::ssize(pairs.values), size = std::ssize(pairs.vectors);
+  double most = 0.0;
+  for (int64_t n = k; n < size; n += count)
+    most = std::max(most, std::abs(pairs.vectors[static_cast<size_t>(n)]));
+  int64_t n = k;
+  while (std::abs(pairs.vectors[static_cast<size_t>(n)]) < most * (1.0 - 1e-6)) n += count;
+  return pairs.vectors[static_cast<size_t>(n)] < 0.0 ? -1.0 : 1.0;
 }
 
 }  // namespace
@@ -141,28 +111,22 @@ LaplacianEigenvectors laplacian_eigenvectors(const Relation& relation, int64_t c
     const std::vector<int32_t>& nodes = components[c];
     const int64_t found = std::min<int64_t>(count, std::ssize(nodes) - 1);
     if (found == 0) return;
-    Propagation matrix(graph, nodes, local);
-    const bool dense = std::ssize(nodes) <= kMostDense || std::ssize(nodes) <= 4 * found + 16;
-    const Pairs pairs = dense ? solve_dense(matrix, found) : solve_sparse(matrix, found);
-    products[c] = dense ? 0 : matrix.products();
-    Eigen::VectorXd image(matrix.rows());
+    LaplacianLevel level = subgraph(graph, nodes, local);
+    const bool dense = std::ssize(nodes) <= std::max(kMostDense, 2 * detail::davidson_columns(found));
+    const Eigenpairs pairs = dense ? solve_dense(level, found) : detail::davidson(std::move(level), found);
+    products[c] = pairs.products;
+    residuals[c] = pairs.residual;
     for (int64_t k = 0; k < found; ++k) {
-      const auto vector = pairs.vectors.col(k);
-      matrix.perform_op(vector.data(), image.data());
-      residuals[c] = std::max(residuals[c], (image - pairs.values[k] * vector).norm());
-      Eigen::Index largest = 0;
-      // Entries that are the same but for rounding: the first decides, on any machine.
-      const double most = vector.cwiseAbs().maxCoeff() * (1.0 - 1e-6);
-      while (std::abs(vector[largest]) < most) ++largest;
-      const double sign = vector[largest] < 0.0 ? -1.0 : 1.0;
+      const double sign = sign_of(pairs, k);
       for (size_t i = 0; i < nodes.size(); ++i)
         all[static_cast<size_t>(int64_t{nodes[i]} * count + k)] =
-            static_cast<float>(sign * vector[static_cast<Eigen::Index>(i)]);
+            static_cast<float>(sign * pairs.vectors[i * static_cast<size_t>(found) + static_cast<size_t>(k)]);
     }
   };
+  // Large components by themselves, each on all threads; small ones at once, each on one.
   std::vector<size_t> small;
   for (size_t c = 0; c < components.size(); ++c)
-    if (std::ssize(components[c]) <= kMostDense)
+    if (std::ssize(components[c]) <= kMostSerial)
       small.push_back(c);
     else
       solve(c);

@@ -6,7 +6,7 @@ set -euo pipefail
 
 build=(build-essential cmake ninja-build ccache libhdf5-dev libfmt-dev libdnnl-dev
   libboost-program-options-dev libmetis-dev zlib1g-dev libzip-dev libyaml-cpp-dev
-  libserd-dev libsqlite3-dev libeigen3-dev libspectra-dev nlohmann-json3-dev libprotobuf-dev protobuf-compiler)
+  libserd-dev libsqlite3-dev libeigen3-dev nlohmann-json3-dev libprotobuf-dev protobuf-compiler)
 test=("${build[@]}" doctest-dev python3 python3-h5py python3-numpy
   python3-networkx python3-scipy python3-rdflib curl python3-dev python3-venv pkg-config
   libopenmpi-dev openmpi-bin)
