@@ -1,4 +1,5 @@
 #include <adjoint/autograd/detail/edge.h>
+#include <adjoint/autograd/detail/part_sums.h>
 #include <adjoint/autograd/grouped_linear.h>
 #include <adjoint/autograd/segment.h>
 #include <adjoint/autograd/shape.h>
@@ -7,7 +8,56 @@
 #include <adjoint/kernels/dense/grouped_gemm.h>
 #include <adjoint/kernels/tiles/sparse_product.h>
 
+#include <algorithm>
+
 namespace adj {
+
+namespace {
+
+constexpr int64_t kPartNumbers = int64_t{1} << 24;  // of the sums by part that are held at once
+
+/// Rows of some groups, and the borders of their parts, from 0.
+struct GroupRange {
+  int64_t begin, end;
+  Tensor offsets;
+};
+
+/// Of groups [first, last).
+GroupRange range_of(const detail::RowParts& parts, int64_t first, int64_t last) {
+  const int64_t local = parts.local_parts();
+  const auto lower = parts.host_offsets.begin() + first * local,
+             upper = parts.host_offsets.begin() + last * local;
+  if (*lower == 0) return {0, *upper, parts.offsets.rows(first * local, last * local + 1)};
+  struct Borders {
+    Tensor offsets;
+  };
+  const auto shifted = parts.cache.get<Borders>(first, [&] {
+    std::vector<int64_t> borders;
+    for (auto border = lower; border <= upper; ++border) borders.push_back(*border - *lower);
+    return new Borders{Tensor::from(borders, parts.offsets.device())};
+  });
+  return {*lower, *upper, shifted->offsets};
+}
+
+/// The sum over all ranks of `of_parts(range, matrices)`, of so many parts of groups; `splits`: of some
+/// groups at a time if there are many.
+template <class Sums>
+Tensor sum_by_parts(const detail::RowParts& parts, const Tensor& like, bool splits, Sums&& of_parts) {
+  const int64_t local = parts.local_parts(), groups = (parts.offsets.numel() - 1) / local;
+  const Shape rows{groups, like.numel() / groups};
+  Tensor sum = Tensor::empty(rows, like.dtype(), like.device());
+  const int64_t at_once =
+      splits ? std::clamp<int64_t>(kPartNumbers / (parts.parts * rows[1]), 1, groups) : groups;
+  for (int64_t first = 0; first < groups; first += at_once) {
+    const int64_t last = std::min(first + at_once, groups), count = (last - first) * local;
+    const Tensor sums = of_parts(range_of(parts, first, last), count).reshape({count, rows[1]});
+    const Tensor all = detail::sum_parts(parts, sums.to(accumulator_dtype(like.dtype())));
+    sum.rows(first, last).copy_(all.to(like.dtype()));
+  }
+  return detail::share_of_sum(parts.group, sum.reshape(like.shape()));
+}
+
+}  // namespace
 
 Var grouped_linear(const Var& x, const Var& w, const RowGroups& groups, const Var& bias) {
   const OpScope scope("grouped_linear", x, w, bias);
@@ -38,7 +88,29 @@ Var grouped_linear(const Var& x, const Var& w, const RowGroups& groups, const Va
                                                                                             Gradients& out) {
         const Relation& chosen = groups.picks;
         const Tensor& rows_of = offsets.get();
-        if (out.wanted(kW)) {
+        const detail::RowParts* parts = groups.parts.get();
+        if (parts != nullptr && out.wanted(kW)) {
+          const Tensor& all = w.get();
+          const int64_t blocks = all.size(0) / (rows_of.numel() - 1);
+          const bool splits = !groups.rows;
+          out.add(
+              kW, sum_by_parts(*parts, all, splits, [&](const GroupRange& range, int64_t sets) {
+                const auto some = [&](const Tensor& of_rows) {
+                  return splits && of_rows ? of_rows.rows(range.begin, range.end) : of_rows;
+                };
+                Tensor dw =
+                    Tensor::empty({sets * blocks, all.size(1), all.size(2)}, all.dtype(), all.device());
+                const Tensor dz = some(dy);
+                kernels::grouped_weight_gradient({.x = chosen ? x.get() : some(x.get()),
+                                                  .index = chosen ? some(chosen.csr().indices) : groups.rows,
+                                                  .place = groups.rows,
+                                                  .offsets = range.offsets,
+                                                  .dz = dz,
+                                                  .all_rows = parts->all_rows,
+                                                  .dw = dw});
+                return dw;
+              }));
+        } else if (out.wanted(kW)) {
           Tensor dw = Tensor::empty_like(w.get());
           kernels::grouped_weight_gradient({.x = x.get(),
                                             .index = chosen ? chosen.csr().indices : groups.rows,
@@ -48,7 +120,17 @@ Var grouped_linear(const Var& x, const Var& w, const RowGroups& groups, const Va
                                             .dw = dw});
           out.add(kW, dw);
         }
-        if (out.wanted(kBias)) {
+        if (parts != nullptr && out.wanted(kBias)) {
+          const Tensor like = Tensor::empty({rows_of.numel() - 1, dy.size(1)}, dy.dtype(), dy.device());
+          out.add(kBias, sum_by_parts(*parts, like, false, [&](const GroupRange& range, int64_t sets) {
+                    Csr members{sets, dy.size(0), range.offsets,
+                                groups.rows ? groups.rows : detail::row_numbers(dy.size(0), dy.device())};
+                    members.whole = CsrSizes{(rows_of.numel() - 1) * parts->parts, parts->all_rows};
+                    Tensor sums = Tensor::empty({sets, dy.size(1)}, dy.dtype(), dy.device());
+                    kernels::spmm({.a = {members, {}, {}}, .x = dy, .y = sums});
+                    return sums;
+                  }));
+        } else if (out.wanted(kBias)) {
           const Csr members{rows_of.numel() - 1, dy.size(0), rows_of,
                             groups.rows ? groups.rows : detail::row_numbers(dy.size(0), dy.device())};
           Tensor dbias = Tensor::empty({members.rows, dy.size(1)}, dy.dtype(), dy.device());

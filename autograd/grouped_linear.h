@@ -5,7 +5,13 @@
 #include <adjoint/autograd/variable.h>
 #include <adjoint/graph/typed_edges.h>
 
+#include <memory>
+
 namespace adj {
+
+namespace detail {
+struct RowParts;
+}
 
 /// Rows by group: of x in order, or `picks` or `rows`.
 struct RowGroups {
@@ -16,6 +22,9 @@ struct RowGroups {
   /// int32 [M], each row once: the row of the result for each of the groups, and of x unless rows are picked
   /// (TypedRows).
   Tensor rows = {};
+  /// The same rows by group and part of a rank's; or null. Gradients of weights and biases are sums over all
+  /// ranks then, part by part in a fixed order: on the first rank, and zeros on others.
+  std::shared_ptr<const detail::RowParts> parts = {};
 };
 
 /// y[k] = x[pick(k)] w_g + bias_g for the rows k of group g (PyG's HeteroLinear and segment_matmul). x [N, B

@@ -1,5 +1,6 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/detail/loss.h>
+#include <adjoint/autograd/detail/part_means.h>
 #include <adjoint/autograd/detail/ranks.h>
 #include <adjoint/autograd/index.h>
 #include <adjoint/autograd/loss.h>
@@ -13,11 +14,21 @@
 #include <adjoint/kernels/index/select.h>
 #include <adjoint/kernels/loss/loss.h>
 
-#include <optional>
+#include <tuple>
+#include <utility>
 
 namespace adj {
 
 namespace {
+
+// Mean and weight of the rows of all ranks; that of this rank's x is its part of the gradient.
+std::pair<Tensor, Tensor> loss_by_parts(const char* name, const RankRows& rank, const Var& x,
+                                        const Tensor& index, const detail::MeanOfRows& mean_of) {
+  ADJ_CHECK(x.size(0) == rank.end() - rank.begin(), "{}: x is {}, expected the {} rows of the rank", name,
+            x.shape().str(), rank.end() - rank.begin());
+  const auto [mean, total] = detail::mean_by_parts(name, rank, index, accumulator_dtype(x.dtype()), mean_of);
+  return {mean, total};
+}
 
 // A loss with targets, by its two kernels; NaN targets do not count; x and target [N,T] or [N].
 Var target_loss(const char* name, void (*forward)(const kernels::TargetLossArgs&),
@@ -33,12 +44,19 @@ Var target_loss(const char* name, void (*forward)(const kernels::TargetLossArgs&
   Tensor loss = Tensor::empty({}, accumulator, x.device()),
          total = Tensor::empty({}, accumulator, x.device());
   const bool some = detail::selects_rows(x, index);
-  if (some)
+  const auto compute = [&](const Tensor& rows, Tensor& weights, Tensor& mean) {
     forward(
-        {.x = x.value(), .target = goal, .index = index, .positive = weight, .total = total, .loss = loss});
-  detail::require_terms(some, total, loss, [&] {
-    return fmt::format("{}: every selected target of {} is NaN, none", name, goal.str());
-  });
+        {.x = x.value(), .target = goal, .index = rows, .positive = weight, .total = weights, .loss = mean});
+  };
+  const RankRows* parts = RankScope::by_parts();
+  if (parts != nullptr)
+    std::tie(loss, total) = loss_by_parts(name, *parts, x, index, compute);
+  else if (some)
+    compute(index, total, loss);
+  if (parts == nullptr)
+    detail::require_terms(some, total, loss, [&] {
+      return fmt::format("{}: every selected target of {} is NaN, none", name, goal.str());
+    });
   const Var mean = record(name, loss, {x},
                           [backward, some, x = Saved(x.value()), goal = Saved(goal), index = Saved(index),
                            weight = Saved(weight), total](Tensor dloss, Gradients& out) {
@@ -53,7 +71,7 @@ Var target_loss(const char* name, void (*forward)(const kernels::TargetLossArgs&
                                       .dx = dx});
                             out.add(dx);
                           });
-  return detail::mean_over_ranks(name, mean, total);
+  return parts != nullptr ? mean : detail::mean_over_ranks(name, mean, total);
 }
 
 // The selected rows, in the accumulator dtype.
@@ -104,17 +122,25 @@ Var cross_entropy(const Var& x, const Tensor& target, const Tensor& selected,
          total = Tensor::empty({}, accumulator, x.device());
   const Tensor by_class = detail::convert_for(x, options.weight);
   const bool some = detail::selects_rows(x, index);
-  if (some)
+  const auto compute = [&](const Tensor& rows, Tensor& weights, Tensor& mean) {
     kernels::softmax_cross_entropy({.x = x.value(),
                                     .label = label,
-                                    .index = index,
+                                    .index = rows,
                                     .weight = by_class,
                                     .ignored = ignored,
-                                    .total = total,
-                                    .loss = loss});
-  detail::require_terms(some, total, loss, [&] {
-    return fmt::format("cross_entropy: every selected row of {} is ignored or has weight 0", x.value().str());
-  });
+                                    .total = weights,
+                                    .loss = mean});
+  };
+  const RankRows* parts = RankScope::by_parts();
+  if (parts != nullptr)
+    std::tie(loss, total) = loss_by_parts("cross_entropy", *parts, x, index, compute);
+  else if (some)
+    compute(index, total, loss);
+  if (parts == nullptr)
+    detail::require_terms(some, total, loss, [&] {
+      return fmt::format("cross_entropy: every selected row of {} is ignored or has weight 0",
+                         x.value().str());
+    });
   const Var mean = record("cross_entropy", loss, {x},
                           [some, x = Saved(x.value()), label = Saved(label), index = Saved(index),
                            weight = Saved(by_class), ignored, total](Tensor dloss, Gradients& out) {
@@ -130,7 +156,7 @@ Var cross_entropy(const Var& x, const Tensor& target, const Tensor& selected,
                                                                      .dx = dx});
                             out.add(dx);
                           });
-  return detail::mean_over_ranks("cross_entropy", mean, total);
+  return parts != nullptr ? mean : detail::mean_over_ranks("cross_entropy", mean, total);
 }
 
 Var cross_entropy(const Var& x, const Tensor& label, const Tensor& index) {

@@ -1,4 +1,5 @@
 #include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/detail/part_means.h>
 #include <adjoint/autograd/detail/ranks.h>
 #include <adjoint/autograd/loss.h>
 #include <adjoint/autograd/reduce.h>
@@ -18,6 +19,21 @@ Var mean_weight(const Var& weight) {
   const int64_t rows = weight.size(0);
   const Tensor total = Tensor::full({}, static_cast<double>(rows), weight.dtype(), weight.device());
   return detail::mean_over_ranks("class weights", rows > 0 ? adj::mean(weight) : Var(total), total);
+}
+
+/// Of the weights of the training rows' classes, also those of other ranks.
+Var mean_class_weight(const Tensor& weight, const Tensor& y, const Tensor& index) {
+  const auto of_rows = [&](const Tensor& rows) {
+    return adj::detail::gather_edges(weight, rows ? adj::detail::gather_edges(y, rows) : y);
+  };
+  const RankRows* rank = RankScope::by_parts();
+  if (rank == nullptr) return mean_weight(Var(of_rows(index)));
+  return Var(detail::mean_by_parts("class weights", *rank, index, weight.dtype(),
+                                   [&](const Tensor& rows, Tensor& total, Tensor& mean) {
+                                     total.fill_(static_cast<double>(rows.numel()));
+                                     mean.copy_(adj::mean(Var(of_rows(rows))).value());
+                                   })
+                 .mean);
 }
 
 /// Of weighted sums, each of which estimates the whole mean: theirs, over the ranks.
@@ -75,9 +91,9 @@ Var Objective::loss(const Var& out, const Tensor& index) const { return loss(out
 Var Objective::loss_of_batch(const Var& out, const Tensor& y, const Tensor& index,
                              const Tensor& weight) const {
   if (class_weight_ && labels_ == Labels::classes) {
+    if (!weight) return loss(out, y, index) * mean_class_weight(class_weight_, y, index);
     const Var row_weight(detail::gather_edges(class_weight_, index ? detail::gather_edges(y, index) : y));
-    return weight ? mean_estimate(cross_entropy_sum(out, y, index, (row_weight * Var(weight)).value()))
-                  : loss(out, y, index) * mean_weight(row_weight);
+    return mean_estimate(cross_entropy_sum(out, y, index, (row_weight * Var(weight)).value()));
   }
   if (!weight) return loss(out, y, index);
   return mean_estimate(labels_ == Labels::several ? bce_with_logits_sum(out, y, index, weight, class_weight_)
@@ -105,6 +121,7 @@ Tensor Objective::output(const Tensor& out) const {
 
 double Objective::loss_of_output(const Tensor& output, const Tensor& index) const {
   const NoGrad no_grad;
+  const RankScope alone{Group()};  // each rank has all outputs
   const Var out(output);
   return loss(mean_ ? (out - Var(mean_)) / Var(deviation_) : out, index).value().item();
 }

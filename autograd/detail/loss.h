@@ -21,7 +21,8 @@ inline Tensor classes_of(const char* name, const Var& x, const Tensor& label) {
 
 /// False for a rank that has none of the rows of a loss.
 inline bool selects_rows(const Var& x, const Tensor& index) {
-  return RankScope::current() == nullptr || (index ? index.numel() : x.size(0)) > 0;
+  return (RankScope::current() == nullptr && RankScope::by_parts() == nullptr) ||
+         (index ? index.numel() : x.size(0)) > 0;
 }
 /// Of a loss that was computed, if `some`, else 0: throws on the CPU if no term has a weight, which a GPU
 /// does not ask and a rank may have. `problem()` is the message.

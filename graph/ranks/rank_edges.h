@@ -21,6 +21,9 @@ struct RankRows {
   RowCut cut;
   DType wire = DType::f32;                ///< in which float32 rows of a halo travel; or bfloat16 (Halo)
   int64_t least_part = Halo::kLeastPart;  ///< of a halo's rows, in bytes (Halo)
+  /// Sums over rows, as gradients of weights are, go part by part of the cut, so that their bits do not
+  /// depend on the number of ranks: of layers of several types (RowGroups::parts) and losses.
+  bool by_parts = false;
   bool of_batches = false;  ///< rows are those of mini-batches, as many as each rank has; `cut` is not used
 
   int64_t begin() const { return cut.rows_of(group.rank(), group.size()).first; }  ///< first row of this rank

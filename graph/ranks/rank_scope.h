@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/core/keyed_cache.h>
 #include <adjoint/graph/ranks/rank_edges.h>
 
 namespace adj {
@@ -26,12 +27,19 @@ class RankScope {
   const RankRows& rows() const { return rows_; }
   /// That of the calling thread's innermost scope, if there are several ranks; else null.
   static const RankRows* current();
+  /// The same, also if there is one rank.
+  static const RankRows* innermost();
+  /// The same, if sums go by parts (RankRows::by_parts); else null.
+  static const RankRows* by_parts();
+  /// What is derived from the scope's rows; throws Error outside of one.
+  static KeyedCache& cache();
   /// For what would take this rank's rows for all: throws Error, naming it, within such a scope.
   static void refuse(const char* what);
 
  private:
   RankRows rows_;
-  const RankRows* outer_;
+  const RankScope* outer_;
+  mutable KeyedCache cache_;
 };
 
 }  // namespace adj

@@ -28,8 +28,8 @@ inline int64_t check_groups(std::string_view op, const Tensor& offsets, const Te
 /// (int32 [M]) x[k], and without `place` (int32 [M], distinct) c[k]. x [N, B K], b [G B, K, F] (or [G B, F,
 /// K] if `trans_b`), c [M, B F]: each of B blocks of columns is multiplied by its own matrix, b[g B + block].
 /// `bias` [G, B F] optional. All groups in one launch, whose tiles are numbered over all of them: groups may
-/// be empty or of any size. Offsets int64 [G + 1], ascending from 0 to M, on the device. K, F and G are
-/// positive.
+/// be empty or of any size, and the bits of a row do not depend on others. Offsets int64 [G + 1], ascending
+/// from 0 to M, on the device. K, F and G are positive.
 struct GroupedGemmArgs {
   const Tensor& x;
   const Tensor& index = kAbsent;
@@ -58,18 +58,20 @@ struct GroupedGemmArgs {
 ADJ_KERNEL(grouped_gemm, GroupedGemmArgs)  ///< Product by a matrix per group of rows.
 
 /// Gradient of its weights: dw[g B + block] [K,F] = Σ_k x[index[k], block]ᵀ dz[place[k], block] over the
-/// rows of group g; zeros for an empty group. Rows are summed in pieces whose length depends on M only, and
-/// these in order.
+/// rows of group g; zeros for an empty group. Rows are summed in pieces whose length depends on `all_rows`, M
+/// if it is 0, and these in order.
 struct GroupedWeightGradientArgs {
   const Tensor& x;
   const Tensor& index = kAbsent;
   const Tensor& place = kAbsent;
   const Tensor& offsets;  ///< int64 [G + 1], as for the product
   const Tensor& dz;
+  int64_t all_rows = 0;  ///< of the rows that these are a part of
   Tensor& dw;
 
-  int64_t groups() const { return offsets.numel() - 1; }    ///< G
-  int64_t blocks() const { return dw.size(0) / groups(); }  ///< B
+  int64_t piece_rows() const { return all_rows > 0 ? all_rows : dz.size(0); }  ///< decides the pieces' length
+  int64_t groups() const { return offsets.numel() - 1; }                       ///< G
+  int64_t blocks() const { return dw.size(0) / groups(); }                     ///< B
   void check(std::string_view op) const {
     check_matrix(op, {{"x", x}, {"dz", dz}});
     const int64_t count = detail::check_groups(op, offsets, index, dz.size(0), dw);

@@ -55,12 +55,28 @@ std::unique_ptr<T[]> buffer_of(int64_t width) {
   return std::make_unique_for_overwrite<T[]>(static_cast<size_t>(kGroupRows * width));
 }
 
+/// The matrices [G B, K, F], transposed if they are stored so: of a product by stored columns the bits of a
+/// row depend on how many rows are multiplied with it.
+template <class T>
+Tensor matrices_of(const GroupedGemmArgs& args) {
+  const Tensor stored = args.b.to(dtype_of<T>());
+  if (args.trans_b == Transpose::no) return stored;
+  const int64_t inner = args.inner(), outer = args.outer();
+  Tensor turned = Tensor::empty({args.b.size(0), inner, outer}, stored.dtype());
+  const T* columns = stored.data<T>();
+  T* rows = turned.mutable_data<T>();
+  for_rows(args.b.size(0) * inner, outer, [=](int64_t row) {
+    const T* const column = columns + row / inner * inner * outer + row % inner;
+    for (int64_t j = 0; j < outer; ++j) rows[row * outer + j] = column[j * inner];
+  });
+  return turned;
+}
+
 template <class S>
 void multiply_groups(const GroupedGemmArgs& args) {
   using T = Accumulator<S>;
   const int64_t inner = args.inner(), outer = args.outer(), blocks = args.blocks(), stride = blocks * outer;
-  const bool turned = args.trans_b == Transpose::yes;
-  const Tensor wide = args.b.to(dtype_of<T>());
+  const Tensor wide = matrices_of<T>(args);
   const T* weights = wide.data<T>();
   const S *x = args.x.data<S>(), *bias = data_or_null<S>(args.bias);
   const int32_t *index = data_or_null<int32_t>(args.index), *place = data_or_null<int32_t>(args.place);
@@ -87,9 +103,9 @@ void multiply_groups(const GroupedGemmArgs& args) {
                                 .k = inner,
                                 .n = outer,
                                 .turned_a = false,
-                                .turned_b = turned,
+                                .turned_b = false,
                                 .stride_a = pitch,
-                                .stride_b = turned ? inner : outer,
+                                .stride_b = outer,
                                 .stride_c = direct ? stride : outer,
                                 .bias = false,
                                 .relu = false};
@@ -113,7 +129,7 @@ void multiply_groups_transposed(const GroupedWeightGradientArgs& args) {
   const S *x = args.x.data<S>(), *dz = args.dz.data<S>();
   const int32_t *index = data_or_null<int32_t>(args.index), *place = data_or_null<int32_t>(args.place);
   const GroupTiles pieces{args.offsets.data<int64_t>(), args.groups(),
-                          shift_of(kGroupRows, rows, kGradientPieces)};
+                          shift_of(kGroupRows, args.piece_rows(), kGradientPieces)};
   Tensor scratch = Tensor::empty({pieces.count(rows) * blocks, size}, dtype_of<T>());
   T* const partial = scratch.mutable_data<T>();
   parallel_for(pieces.count(rows) * blocks, 1, [=](int64_t k, int64_t) {

@@ -190,7 +190,7 @@ void grouped_weight_gradient(const GroupedWeightGradientArgs& args) {
   const int64_t rows = args.dz.size(0), inner = args.dw.size(1), outer = args.dw.size(2);
   const int device = args.dw.device().index;
   const GroupTiles pieces{args.offsets.data<int64_t>(), args.groups(),
-                          shift_of(4 * kTile, rows, kGradientPieces)};
+                          shift_of(4 * kTile, args.piece_rows(), kGradientPieces)};
   const int64_t count = pieces.count(rows), blocks = args.blocks();
   Tensor partial =
       Tensor::empty({count, blocks * inner * outer}, accumulator_dtype(args.dw.dtype()), args.dw.device());
