@@ -103,7 +103,7 @@ struct Relation::Impl {
         told_symmetric(symmetric),
         by_target(detail::SortedEdges{std::move(csr), {}}) {}
   explicit Impl(RankEdges edges) : Impl(edges.sources.structure(), false) {
-    num_src = num_dst;
+    num_src = edges.sources.local_rows();
     if (edges.targets) by_source.put({{edges.targets->structure(), {}}, false});
     ranks = std::make_shared<const RankEdges>(std::move(edges));
   }
@@ -120,7 +120,11 @@ struct Relation::Impl {
   }
 
   const detail::SortedEdges& targets() const {
-    return by_target.get([this] { return detail::sorted_edges(num_src, num_dst, edge_index()); });
+    return by_target.get([this] {
+      detail::SortedEdges edges = detail::sorted_edges(num_src, num_dst, edge_index());
+      if (whole) edges.csr.whole = CsrSizes{whole->num_dst, whole->num_edges};
+      return edges;
+    });
   }
 
   const Turned& turned() const {
@@ -135,6 +139,7 @@ struct Relation::Impl {
                           : csr.ascending && num_src == num_dst && equal(csr.indices, t.csr.indices) &&
                                 equal(csr.offsets.to(DType::i32), t.csr.offsets.to(DType::i32));
       if (t.symmetric) t.csr = csr;
+      if (whole) t.csr.whole = CsrSizes{whole->num_src, whole->num_edges};
       if (order) {
         Tensor edge = Tensor::empty_like(t.order);
         kernels::permute({.x = order, .order = t.order, .y = edge});
@@ -216,6 +221,7 @@ struct Relation::Impl {
   kernels::ListUse use;
   int64_t loops = 0;                       // of each node in turn, at the end of the list
   std::shared_ptr<const RankEdges> ranks;  // null: all nodes are here
+  std::optional<RelationSizes> whole;      // of which these edges are a part
   Lazy<EdgeIndex> list;
   Lazy<detail::SortedEdges> by_target;
   Lazy<Turned> by_source;
@@ -309,6 +315,22 @@ Relation Relation::rank_part(const RankRows& rank, const Csr& in_edges, const Cs
   };
   RankEdges edges{halo(in_edges), halo(out_edges)};
   return {std::make_shared<const Impl>(std::move(edges)), false};
+}
+
+Relation Relation::rank_part(RankEdges edges) {
+  return {std::make_shared<const Impl>(std::move(edges)), false};
+}
+
+Relation Relation::as_part(const RelationSizes& whole) const {
+  ADJ_CHECK(!reversed_ && !is_rank_part(), "relation: as_part() of a view or of a rank's part");
+  const auto part = [&]() -> std::shared_ptr<Impl> {
+    if (impl().from_list) return std::make_shared<Impl>(num_src(), num_dst(), edge_index(), impl().use);
+    Csr rows = csr();
+    rows.whole = CsrSizes{whole.num_dst, whole.num_edges};
+    return std::make_shared<Impl>(std::move(rows), false);
+  }();
+  part->whole = whole;
+  return {part, false};
 }
 
 const Relation::Impl& Relation::impl() const {

@@ -30,6 +30,13 @@ Relation list_for(const kernels::ListUse& use, int64_t num_src, int64_t num_dst,
                   const Tensor& dst);
 }  // namespace detail
 
+/// Sizes of a relation.
+struct RelationSizes {
+  int64_t num_src = 0;    ///< sources
+  int64_t num_dst = 0;    ///< targets
+  int64_t num_edges = 0;  ///< between them
+};
+
 /// Edges from one set of nodes to another (or the same): the structure of a [num_dst, num_src] matrix with
 /// targets as rows and sources as columns. It begins in one form; all others are derived on first use and
 /// cached. Immutable, a cheap handle, thread-safe. At most 2^31 - 2^16 nodes per side and edges; offsets are
@@ -79,6 +86,13 @@ class Relation {
   /// the rows of other nodes from their ranks, and have the bits of the whole. All ranks call it together,
   /// and every operation on it. Edges are numbered in csr() order.
   static Relation rank_part(const RankRows& rank, const Csr& in_edges, const Csr& out_edges);
+  /// The same between two sets of nodes, each of which is cut: the halo of the targets' in-edges and that of
+  /// the sources' out-edges.
+  static Relation rank_part(RankEdges edges);
+
+  /// The same edges, which are some of a relation of these sizes: sums over a row of either form have the
+  /// order, and the bits, of the whole (Csr::whole).
+  Relation as_part(const RelationSizes& whole) const;
 
   explicit operator bool() const { return impl_ != nullptr; }  ///< false if default-constructed
   /// Identity of the object, not equality of the edges.

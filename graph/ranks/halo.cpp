@@ -48,13 +48,21 @@ Csr copies_of(int64_t rows, const std::vector<std::vector<int32_t>>& lists, Devi
 }  // namespace
 
 Halo::Halo(Group group, const RowCut& cut, const Csr& rows, DType wire, int64_t least_part)
+    : Halo(std::move(group), cut, cut, rows, wire, least_part) {}
+
+Halo::Halo(Group group, const RowCut& row_cut, const RowCut& cut, const Csr& rows, DType wire,
+           int64_t least_part)
     : group_(std::move(group)), wire_(wire), least_part_(least_part) {
   ADJ_CHECK(wire == DType::f32 || wire == DType::bf16, "Halo: {} on the wire, expected float32 or bfloat16",
             name_of(wire));
-  const auto [begin, end] = cut.rows_of(group_.rank(), group_.size());
-  ADJ_CHECK(rows.rows == end - begin && rows.cols == cut.rows(),
+  const auto count_of = [this](const RowCut& all) {
+    const auto [begin, end] = all.rows_of(group_.rank(), group_.size());
+    return end - begin;
+  };
+  local_ = count_of(cut);
+  ADJ_CHECK(rows.rows == count_of(row_cut) && rows.cols == cut.rows(),
             "Halo: {} rows of {} columns, expected {} of {}, as they are cut", rows.rows, rows.cols,
-            end - begin, cut.rows());
+            count_of(row_cut), cut.rows());
   const auto ranks = static_cast<size_t>(group_.size());
   begins_.assign(ranks + 1, 0);
   if (ranks == 1) {
@@ -93,7 +101,7 @@ Halo::Halo(Group group, const RowCut& cut, const Csr& rows, DType wire, int64_t 
   structure_.whole = rows.whole;
   if (!rows.whole) {
     const auto counts = group_.gather(Tensor::from(std::vector{rows.entries()})).to_vector<int64_t>();
-    structure_.whole = CsrSizes{cut.rows(), std::accumulate(counts.begin(), counts.end(), int64_t{0})};
+    structure_.whole = CsrSizes{row_cut.rows(), std::accumulate(counts.begin(), counts.end(), int64_t{0})};
   }
 
   const auto named_before = [&](int64_t row) {
@@ -125,9 +133,9 @@ Halo::Halo(Group group, const RowCut& cut, const Csr& rows, DType wire, int64_t 
     list = list.to(device);
   }
   std::vector<int32_t>& all_rows = copies[static_cast<size_t>(group_.rank())];
-  all_rows.resize(static_cast<size_t>(rows.rows));
+  all_rows.resize(static_cast<size_t>(local_));
   std::iota(all_rows.begin(), all_rows.end(), 0);
-  copies_ = copies_of(rows.rows, copies, device);
+  copies_ = copies_of(local_, copies, device);
 }
 
 void Halo::exchange(std::span<Tensor> sends, std::span<Tensor> receives) const {
@@ -147,8 +155,8 @@ void Halo::exchange(std::span<Tensor> sends, std::span<Tensor> receives) const {
 }
 
 void Halo::check_rows(const Tensor& x) const {
-  ADJ_CHECK(x && x.dims() == 2 && x.size(0) == structure_.rows,
-            "Halo: x is {}, expected the {} rows of rank {}", x.str(), structure_.rows, group_.rank());
+  ADJ_CHECK(x && x.dims() == 2 && x.size(0) == local_, "Halo: x is {}, expected the {} rows of rank {}",
+            x.str(), local_, group_.rank());
 }
 
 Tensor Halo::gather(const Tensor& x) const {
@@ -250,7 +258,7 @@ struct Halo::PartBuffers {
 Tensor Halo::fetch_part(const Tensor& x, int64_t first, int64_t columns, const PartBuffers& buffers,
                         const Tensor& memory) const {
   Tensor part = matrix_in(memory, structure_.cols, columns);
-  Tensor local_rows = part.rows(first_row(), first_row() + structure_.rows);
+  Tensor local_rows = part.rows(first_row(), first_row() + local_);
   kernels::slice_columns({.x = x, .begin = first, .y = local_rows});
   std::vector<Tensor> sends(sends_.size()), receives(sends_.size()), targets(sends_.size());
   for (size_t p = 0; p < sends.size(); ++p) {
@@ -330,13 +338,13 @@ Tensor Halo::sum_back(const Tensor& dy) const {
   int64_t place = 0;
   for (size_t p = 0; p < sends.size(); ++p) {
     const bool local = static_cast<int64_t>(p) == group_.rank();
-    const int64_t copies = local ? structure_.rows : sends_[p].numel();
+    const int64_t copies = local ? local_ : sends_[p].numel();
     if (begins_[p + 1] > begins_[p] || local) sends[p] = dy.rows(begins_[p], begins_[p + 1]);
     if (copies > 0 || local) receives[p] = all.rows(place, place + copies);
     place += copies;
   }
   exchange(sends, receives);
-  Tensor sums = Tensor::empty({structure_.rows, dy.size(1)}, dy.dtype(), dy.device());
+  Tensor sums = Tensor::empty({local_, dy.size(1)}, dy.dtype(), dy.device());
   kernels::spmm({.a = {copies_, {}, {}}, .x = all, .y = sums});
   return sums;
 }

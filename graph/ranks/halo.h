@@ -33,6 +33,9 @@ class Halo {
   /// sizes do not match.
   Halo(Group group, const RowCut& cut, const Csr& rows, DType wire = DType::f32,
        int64_t least_part = kLeastPart);
+  /// The same between two sets: rows and columns have a cut each.
+  Halo(Group group, const RowCut& row_cut, const RowCut& column_cut, const Csr& rows, DType wire = DType::f32,
+       int64_t least_part = kLeastPart);
   static constexpr int64_t kLeastPart = int64_t{32} << 20;  ///< bytes, whose way takes longer than messages
   /// Whether a rank that needs so many of another's rows takes all: they are then sent from where they are,
   /// without the copy that picks some.
@@ -55,6 +58,7 @@ class Halo {
   /// The same exchange for other entries of the rank's rows, whose columns are rows of gather().
   Halo with_structure(Csr structure) const;
 
+  int64_t local_rows() const { return local_; }  ///< of x, that this rank has
   int64_t first_row() const { return begins_[static_cast<size_t>(group_.rank())]; }  ///< its own in gather()
   int64_t received_rows() const { return received_; }                                ///< rows of other ranks
   int64_t sent_rows() const { return sent_; }  ///< rows to other ranks; one may go to several
@@ -62,6 +66,7 @@ class Halo {
  private:
   Group group_;
   Csr structure_;
+  int64_t local_ = 0;            // rows of x that this rank has: of as many columns
   std::vector<Tensor> sends_;    // by rank, int32 [K]: which of this rank's rows it needs
   std::vector<int64_t> begins_;  // by rank: its first row in gather(), and their number
   Csr copies_;                   // row i: where row i of this rank and its copies come back, by rank
@@ -73,7 +78,7 @@ class Halo {
   bool skips_local_ = false;  // whether parts may lack the rank's own rows: all ranks send whole blocks
 
   /// Whether a rank needs all of this rank's rows, or some.
-  bool sends_all(size_t p) const { return sends_[p].numel() > 0 && sends_[p].numel() == structure_.rows; }
+  bool sends_all(size_t p) const { return sends_[p].numel() > 0 && sends_[p].numel() == local_; }
   bool picks(size_t p) const { return sends_[p].numel() > 0 && !sends_all(p); }
   DType wire_for(const Tensor& x) const { return x.dtype() == DType::f32 ? wire_ : x.dtype(); }
   /// Exchanges blocks of x's dtype as the wire has them; that of this rank is copied.
