@@ -1,7 +1,9 @@
 #include <adjoint/autograd/index.h>
 #include <adjoint/autograd/shape.h>
+#include <adjoint/graph/ranks/rank_scope.h>
 #include <adjoint/models/options.h>
 #include <adjoint/models/typed_input.h>
+#include <adjoint/nn/detail/rank_rows.h>
 
 namespace adj::models {
 
@@ -27,6 +29,8 @@ std::vector<const nn::Embedding*> TypedInput::tables() const {
 Var TypedInput::operator()(const TypedFeatures& x) const {
   ADJ_CHECK(x.counts.size() == types_.size(), "features of {} types of nodes, expected {}", x.counts.size(),
             types_.size());
+  // Of ranks, each has rows of all types, also none: their gradients are sums over all ranks.
+  const bool of_rank = RankScope::by_parts() != nullptr && !x.whole();
   std::vector<Var> parts;
   size_t map = 0, embedding = 0;
   for (size_t t = 0; t < types_.size(); ++t) {
@@ -36,7 +40,11 @@ Var TypedInput::operator()(const TypedFeatures& x) const {
               columns, type.features);
     if (columns > 0) {
       const nn::Linear& linear = maps_[map++];
-      if (x.counts[t] > 0) parts.push_back(linear(Var(x.x[t])));
+      if (of_rank)
+        parts.push_back(
+            nn::detail::rank_linear(Var(x.x[t]), linear.weight, linear.bias, x.first_row(t), type.count));
+      else if (x.counts[t] > 0)
+        parts.push_back(linear(Var(x.x[t])));
       continue;
     }
     const nn::Embedding& table = embeddings_[embedding++];
@@ -45,7 +53,7 @@ Var TypedInput::operator()(const TypedFeatures& x) const {
               type.count);
     if (x.whole())
       parts.push_back(table.weight);
-    else if (x.counts[t] > 0)
+    else if (of_rank || x.counts[t] > 0)
       parts.push_back(table(x.numbers.rows(x.first_row(t), x.first_row(t + 1))));
   }
   ADJ_CHECK(!parts.empty(), "features of no node");

@@ -66,8 +66,11 @@ void train_rank(const Group& group, const Settings& settings, const LearningTask
                 const std::function<void(Run&)>& train) {
   const std::vector<Device> devices = gather_devices(group);
   const DType wire = settings.compute.wire == models::Precision::bfloat16 ? DType::bf16 : DType::f32;
-  const RankPart part =
-      cut != nullptr ? RankPart(task, {group, *cut, wire}, devices) : RankPart(group, devices);
+  const auto rows = [&] {
+    return RankRows{
+        .group = group, .cut = *cut, .wire = wire, .by_parts = task.preprocessing.types != nullptr};
+  };
+  const RankPart part = cut != nullptr ? RankPart(task, rows(), devices) : RankPart(group, devices);
   if (cut != nullptr) log_parts(part);
   Run run(settings, task, &part);
   train(run);

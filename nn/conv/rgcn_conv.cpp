@@ -1,11 +1,13 @@
 #include <adjoint/autograd/arithmetic.h>
-#include <adjoint/autograd/detail/halo.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/grouped_linear.h>
 #include <adjoint/autograd/linear.h>
 #include <adjoint/autograd/shape.h>
+#include <adjoint/graph/detail/rank_pairs.h>
+#include <adjoint/graph/ranks/rank_scope.h>
 #include <adjoint/graph/typed_edges.h>
 #include <adjoint/nn/conv/rgcn_conv.h>
+#include <adjoint/nn/detail/rank_rows.h>
 #include <adjoint/nn/init.h>
 
 #include <algorithm>
@@ -100,6 +102,23 @@ Var RGCNConv::of_slots(const TypedSlots& slots, const Relation& relation, const 
   return slot_linear(sums, all, slots, relation.num_dst(), bias);
 }
 
+Var RGCNConv::rank_neighbors(const Relation& part, const Tensor& types, const Var& x) const {
+  const Var matrices = detail::relation_matrices(weight, comp);
+  const auto edges = adj::detail::rank_typed_edges(part, types, relations_, accumulator_dtype(x.dtype()));
+  const auto &sources = edges->sources, &targets = edges->targets;
+  const bool means = options_.aggr == Reduce::mean;
+  if (sums_first(sources.all_pairs, targets.all_pairs, edges->all_edges,
+                 RankScope::innermost()->cut.rows())) {
+    const Var sums = aggregate(targets.matrix(means), x);
+    return aggregate(targets.picks.reversed(),
+                     grouped_linear(sums, matrices, {.offsets = targets.offsets, .parts = targets.parts}));
+  }
+  return aggregate(
+      sources.matrix(means),
+      grouped_linear(x, matrices,
+                     {.offsets = sources.offsets, .picks = sources.picks, .parts = sources.parts}));
+}
+
 Var RGCNConv::operator()(const Structure& structure, const Sides& features, const Tensor& types) const {
   const Tensor& of_edges = detail::edge_types("RGCNConv", structure, types);
   const Sides x = features.dense(*this).match("RGCNConv", structure);
@@ -107,18 +126,20 @@ Var RGCNConv::operator()(const Structure& structure, const Sides& features, cons
   const bool own = root && x.dst;
   if (!own || x.targets_first())
     if (const auto slots = slots_of(relation, of_edges, own)) return of_slots(*slots, relation, x, own);
-  Var y = relation.is_rank_part()
-              ? neighbors(relation.local_edges(), of_edges, adj::detail::halo_rows(relation, x.src))
-              : neighbors(relation, of_edges, x.src);
-  if (root && x.dst) return linear(x.dst, root, bias) + y;
-  return bias ? y + bias : y;
+  const Var y = relation.is_rank_part() ? rank_neighbors(relation, of_edges, x.src)
+                                        : neighbors(relation, of_edges, x.src);
+  if (root && x.dst) return detail::rank_linear(x.dst, root, bias) + y;
+  return detail::rank_bias(y, bias);
 }
 
 void RGCNConv::prepare(const Structure& structure, const Tensor& types) const {
   const Tensor& of_edges = detail::edge_types("RGCNConv", structure, types);
-  const Relation &relation = structure.relation(),
-                 &edges = relation.is_rank_part() ? relation.local_edges() : relation;
-  if (const auto slots = slots_of(relation, of_edges, static_cast<bool>(root))) {
+  const Relation& edges = structure.relation();
+  if (edges.is_rank_part()) {
+    (void)adj::detail::rank_typed_edges(edges, of_edges, relations_, accumulator_dtype(weight.dtype()));
+    return;
+  }
+  if (const auto slots = slots_of(edges, of_edges, static_cast<bool>(root))) {
     (void)slots->edges.transposed();
     return;
   }

@@ -49,6 +49,8 @@ class RGCNConv : public Module {
   Var neighbors(const Relation& relation, const Tensor& types, const Var& x) const;
   std::shared_ptr<const TypedSlots> slots_of(const Relation& relation, const Tensor& types, bool own) const;
   Var of_slots(const TypedSlots& slots, const Relation& relation, const Sides& x, bool own) const;
+  /// The same over a rank's part: each pair is computed by the rank of its node.
+  Var rank_neighbors(const Relation& part, const Tensor& types, const Var& x) const;
 
   Widths in_;
   int64_t out_, relations_;
