@@ -77,10 +77,6 @@ struct Relational : NodeModel {
   /// The output of the first `layers` layers; of the last one, on a whole graph, for the target's nodes.
   Var through(size_t layers, const Graph& graph, const Features& x) const {
     const TypedFeatures& rows = x.typed();
-    if (one_hot && graph.relation().is_rank_part())
-      usage_fail(
-          "--devices: conflicts with one-hot inputs, whose weights are of all nodes; expected "
-          "--inputs embedding");
     Var h = input(x);
     for (size_t l = 0; l < layers; ++l) {
       const bool of_targets = l + 1 == num_layers() && rows.whole() && !graph.relation().is_rank_part();

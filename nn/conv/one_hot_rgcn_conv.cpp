@@ -1,9 +1,13 @@
 #include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/detail/rank_pairs.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/index.h>
 #include <adjoint/autograd/linear.h>
 #include <adjoint/autograd/shape.h>
+#include <adjoint/graph/ranks/rank_scope.h>
 #include <adjoint/nn/conv/one_hot_rgcn_conv.h>
+#include <adjoint/nn/conv/rgcn_conv.h>
+#include <adjoint/nn/detail/rank_rows.h>
 #include <adjoint/nn/init.h>
 
 #include <limits>
@@ -68,21 +72,60 @@ const OneHotRGCNConv::Rows& OneHotRGCNConv::rows_of(const Structure& structure, 
   return *relation.cache().get<Rows>(static_cast<int64_t>(types.storage_id()), make);
 }
 
+Tensor OneHotRGCNConv::rank_rows(const Relation& part, const Tensor& types, const Tensor& numbers) const {
+  struct RankRowsOfTable {
+    Tensor types, rows;
+  };
+  ADJ_CHECK(numbers && numbers.numel() == part.num_src(),
+            "OneHotRGCNConv: {} nodes of a rank, expected their numbers", part.num_src());
+  return part.cache()
+      .get<RankRowsOfTable>(
+          static_cast<int64_t>(types.storage_id()),
+          [&] {
+            const auto& pairs =
+                adj::detail::rank_typed_edges(part, types, relations_, accumulator_dtype(weight.dtype()))
+                    ->sources;
+            const auto offsets = pairs.offsets.to_vector<int64_t>();
+            const auto node = pairs.picks.csr().indices.to_vector<int32_t>(),
+                       number = numbers.to_vector<int32_t>();
+            std::vector<int32_t> rows;
+            for (size_t r = 0; r + 1 < offsets.size(); ++r)
+              for (auto k = static_cast<size_t>(offsets[r]); k < static_cast<size_t>(offsets[r + 1]); ++k)
+                rows.push_back(static_cast<int32_t>(static_cast<int64_t>(r) * nodes_ +
+                                                    number[static_cast<size_t>(node[k])]));
+            return new RankRowsOfTable{types, Tensor::from(rows, part.device())};
+          })
+      ->rows;
+}
+
 Var OneHotRGCNConv::operator()(const Structure& structure, const Tensor& numbers) const {
-  const Rows& rows = rows_of(structure, numbers);
-  const int64_t all = relations_ * nodes_, targets = structure.relation().num_dst();
+  const Relation& relation = structure.relation();
+  const int64_t all = relations_ * nodes_, targets = relation.num_dst();
+  const bool of_rank = relation.is_rank_part();
   Var table = weight, root_rows = root;
   if (comp) {
-    const Var combined = reshape(matmul(comp, weight), {all + nodes_, out_});
+    Var combined = reshape(matmul(comp, weight), {all + nodes_, out_});
+    if (const RankRows* rank = of_rank ? RankScope::by_parts() : nullptr)
+      combined = adj::detail::summed_on_first(rank->group, combined);
     table = narrow(combined, 0, 0, all);
     root_rows = narrow(combined, 0, all, nodes_);
   }
-  Var y = aggregate(rows.edges, table, {.weight = Var(rows.weight.to(accumulator_dtype(table.dtype())))});
-  if (bias) y = y + bias;
+  const DType accumulator = accumulator_dtype(table.dtype());
+  const auto sums = [&] {
+    if (of_rank) {  // each row by the rank of its node, which alone has its gradient
+      const Tensor& types = detail::edge_types("OneHotRGCNConv", structure, {});
+      const auto edges = adj::detail::rank_typed_edges(relation, types, relations_, accumulator);
+      return aggregate(edges->sources.matrix(true), index_select(table, rank_rows(relation, types, numbers)));
+    }
+    const Rows& rows = rows_of(structure, numbers);
+    return aggregate(rows.edges, table, {.weight = Var(rows.weight.to(accumulator))});
+  };
+  const Var y = detail::rank_bias(sums(), bias);
   return y + (numbers ? index_select(root_rows, numbers.rows(0, targets)) : narrow(root_rows, 0, 0, targets));
 }
 
 void OneHotRGCNConv::prepare(const Structure& structure, const Tensor& numbers) const {
+  if (structure.relation().is_rank_part()) return;  // its first pass, with the numbers of its nodes
   const Rows& rows = rows_of(structure, numbers);
   (void)rows.edges.transposed();
   (void)rows.edges.transposed_order();

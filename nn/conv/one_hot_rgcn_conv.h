@@ -22,7 +22,7 @@ class OneHotRGCNConv : public Module {
   OneHotRGCNConv(int64_t nodes, int64_t out, int64_t relations, const OneHotRGCNConvOptions& options = {});
   /// [targets, out]. The edge attribute "type" of the graph or block has the relations, int32 [M]. `numbers`
   /// int32 [sources]: the node that each source is; absent: its own number. What is derived of the edges is
-  /// cached with the relation (the host sorts them).
+  /// cached with the relation (the host sorts them). Over a rank's part `numbers` are required.
   Var operator()(const Structure& structure, const Tensor& numbers = {}) const;
   /// Derives it: for loaders.
   void prepare(const Structure& structure, const Tensor& numbers = {}) const;
@@ -35,6 +35,8 @@ class OneHotRGCNConv : public Module {
 
  private:
   struct Rows;
+  /// int32: the rows of the weights for this rank's pairs of a relation and a source.
+  Tensor rank_rows(const Relation& part, const Tensor& types, const Tensor& numbers) const;
   const Rows& rows_of(const Structure& structure, const Tensor& numbers) const;
 
   int64_t nodes_, out_, relations_;
