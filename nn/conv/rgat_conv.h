@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/autograd/grouped_linear.h>
 #include <adjoint/core/choice.h>
 #include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/module.h>
@@ -47,8 +48,8 @@ class RGATConv : public Module {
  public:
   /// Throws unless widths, heads and `relations` are positive, and divisible by the blocks.
   RGATConv(int64_t in, int64_t out, int64_t relations, const RGATConvOptions& options = {});
-  /// x of all nodes, or {x_src [num_src, in], x_dst [num_dst, in]}; `types` as for RGCNConv. Throws for a
-  /// rank's part.
+  /// x of all nodes, or {x_src [num_src, in], x_dst [num_dst, in]}; `types` as for RGCNConv. Over a
+  /// rank's part with additive logits only; throws otherwise.
   Var operator()(const Structure& structure, const Sides& x, const Tensor& types = {}) const;
   std::string describe() const override;
 
@@ -58,6 +59,12 @@ class RGATConv : public Module {
   Var bias;    ///< [heads out] or [out], or absent
 
  private:
+  Var each_relation(const Var& map) const;
+  Var queries_of(const Var& x, const Var& maps, const RowGroups& rows) const;
+  Var attention(const Relation& relation, const Tensor& of_edges, const Sides& x) const;
+  /// The same over a rank's part: each pair is computed by the rank of its node.
+  Var rank_attention(const Relation& part, const Tensor& types, const Var& x) const;
+
   int64_t in_, out_, relations_;
   RGATConvOptions options_;
 };
