@@ -5,6 +5,7 @@
 #include <adjoint/models/stack.h>
 #include <adjoint/models/typed_input.h>
 #include <adjoint/nn/conv/hgt_conv.h>
+#include <adjoint/nn/detail/rank_rows.h>
 
 namespace adj::models {
 
@@ -27,7 +28,10 @@ struct Hgt : NodeModel {
                        o.heads, schema.relations.size());
   }
 
-  Var operator()(const Graph& graph, const Features& x) const override { return last(embeddings(graph, x)); }
+  Var operator()(const Graph& graph, const Features& x) const override {
+    const nn::Linear& map = last;
+    return nn::detail::rank_linear(embeddings(graph, x), map.weight, map.bias);
+  }
   Var embeddings(const Graph& graph, const Features& x) const override {
     const TypedFeatures& rows = x.typed();
     Var h = input(x);

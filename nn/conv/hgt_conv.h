@@ -23,7 +23,8 @@ class HGTConv : public Module {
   /// x of all nodes of a graph, or of the sources of a block or relation, the targets first -> [num_dst,
   /// out]. `node_types`: int32 [num_src], the type of each source. `types`: int32 [M], the relation of each
   /// edge by edge number; absent: the edge attribute "type". What is derived from either is cached with the
-  /// relation (graph/typed_edges.h). Throws for a rank's part.
+  /// relation (graph/typed_edges.h). Over a rank's part keys and values are computed by the rank of their
+  /// node, and edges have 2 numbers per head.
   Var operator()(const Structure& structure, const Sides& x, const Tensor& node_types,
                  const Tensor& types = {}) const;
   std::string describe() const override;
@@ -35,6 +36,9 @@ class HGTConv : public Module {
   Var skip;                                 ///< s [node types]
 
  private:
+  Var mapped(const Var& rows, const Var& maps, const RowGroups& pairs) const;
+  Var messages(const Relation& relation, const Tensor& types, const Var& q, const Var& k, const Var& v) const;
+
   int64_t in_, out_, heads_;
 };
 

@@ -65,7 +65,9 @@ void check_layer(Make make, int64_t width, const Tensor& attr = {}, bool weighte
       const Tensor x = draw.normal({nodes, width});
       const Tensor of_edges = attr ? attr.rows(0, graph.num_edges()).to(device) : Tensor();
       const auto output = [](auto& layer, const Graph& g, const Var& rows, const Tensor& edges) {
-        if constexpr (std::is_base_of_v<GCN2Conv, std::decay_t<decltype(layer)>>) {
+        if constexpr (std::is_base_of_v<HGTConv, std::decay_t<decltype(layer)>>) {
+          return layer(g, rows, Tensor::full({rows.size(0)}, 1.0, DType::i32, rows.device()));
+        } else if constexpr (std::is_base_of_v<GCN2Conv, std::decay_t<decltype(layer)>>) {
           return layer(g, rows, rows);
         } else if constexpr (requires { layer(g, rows, Var()); }) {
           return layer(g, rows, edges ? Var(edges) : Var());
@@ -135,6 +137,13 @@ TEST_CASE("layers over ranks give the output and the gradients of one rank") {
       check_layer([=] { return Model<SAGEConv>(6, 3, SAGEConvOptions{.aggr = aggr, .project = true}); }, 6);
     }
     for (const int64_t out : {2, 9}) check_layer([=] { return Model<RGCNConv>(4, out, 3); }, 4);
+    for (const Reduce aggr : {Reduce::sum, Reduce::mean})
+      check_layer(
+          [=] {
+            return Model<RGCNConv>(4, 6, 3, RGCNConvOptions{.blocks = 2, .aggr = aggr, .root_weight = false});
+          },
+          4);
+    check_layer([] { return Model<RGCNConv>(4, 3, 3, RGCNConvOptions{.bases = 2}); }, 4);
     check_layer(
         [] {
           return Model<PNAConv>(4, 4, std::vector<int64_t>{1, 2, 3}, PNAConvOptions{.towers = 2});
@@ -167,6 +176,13 @@ TEST_CASE("layers over ranks give the output and the gradients of one rank") {
         [] { return Model<TransformerConv>(4, 2, TransformerConvOptions{.heads = 2, .edge_dim = 2}); }, 4,
         attr);
     check_layer([] { return Model<AGNNConv>(); }, 4);
+    for (const RelationalSoftmax softmax :
+         {RelationalSoftmax::across_relation, RelationalSoftmax::within_relation})
+      check_layer([=] { return Model<RGATConv>(4, 2, 3, RGATConvOptions{.softmax = softmax, .heads = 2}); },
+                  4);
+    check_layer([] { return Model<RGATConv>(4, 2, 3, RGATConvOptions{.blocks = 2, .concat = false}); }, 4);
+    for (const int64_t out : {4, 6})
+      check_layer([=] { return Model<HGTConv>(4, out, 2, 3, HGTConvOptions{.heads = 2}); }, 4);
   }
 }
 
