@@ -144,9 +144,6 @@ def test_targets_and_types():
         for loader in LOADERS[1:]:
             run(f"train_rgcn bare.h5 --epochs 2 --inputs {inputs} --bases 2 {loader}")
     refused("train_rgcn two.h5 --target paper --inputs one-hot --quiet", says="nodes of type 'paper' have features, expected embedding", status=2)
-    refused("train_rgcn bare.h5 --devices cpu --ranks 2 --quiet", says="expected --inputs embedding", status=2)
-    refused("train_hgt two.h5 --target paper --devices cpu --ranks 2 --quiet", says="a rank's part of a graph")
-    refused("train_rgcn two.h5 --model rgat --target paper --devices cpu --ranks 2 --quiet", says="a rank's part of a graph")
     for words, says in (("--heads 2", "--heads: R-GCN has no attention, expected --model rgat"),
                         ("--attention-dropout 0.1", "--attention-dropout: R-GCN has no attention"),
                         ("--model rgat --inputs one-hot", "--inputs one-hot: --model rgat has embeddings")):
@@ -172,6 +169,31 @@ def test_threads_ranks_and_resume():
         assert abs(one - two) < 1e-4, (loader, one, two)
 
 
+def history(path):
+    """Losses and metrics by epoch, as they are written."""
+    with open(path) as f:
+        return [{name: text for name, text in row.items() if "loss" in name or "acc" in name} for row in csv.DictReader(f)]
+
+
+def test_ranks():
+    """Whole graphs over ranks: the bits of one rank in every file, and the numbers of one device; resumed on one."""
+    save("a.h5")
+    save("bare.h5", without=[*COLUMNS["paper"], *COLUMNS["venue"]])
+    for words in ("train_rgcn a.h5 --dropout 0.3 --class-weights balanced", "train_rgcn bare.h5", "train_rgcn bare.h5 --bases 2",
+                  "train_rgcn a.h5 --model rgat --heads 2", "train_hgt a.h5"):
+        words += " --hidden 8 --quiet --json"
+        found = []
+        for devices in ("--devices cpu", "--devices cpu,cpu", "--devices cpu --ranks 3"):
+            result = result_of(f"{words} {devices} --epochs 5 --metrics m.csv --checkpoint c.h5 --predict p.csv")
+            found.append((history("m.csv"), rows("p.csv"), result["test_loss"], result["test_acc"]))
+            assert len(found[0][0]) == 5 and found[-1] == found[0], (words, devices)
+        one = result_of(f"{words} --epochs 5")
+        assert abs(one["test_loss"] - found[0][2]) < 1e-4, (words, one, found[0][2])
+        run(f"{words} --devices cpu,cpu --epochs 3 --checkpoint c.h5")
+        ended = [result_of(f"{words} {devices} --epochs 5 --resume c.h5")["train_loss"] for devices in ("", "--devices cpu")]
+        assert float(found[0][0][-1]["train_loss"]) == ended[1] and abs(ended[0] - ended[1]) < 1e-4, (words, ended, found[0][0])
+
+
 def test_generated():
     """`generate ogbn-mag` by a scale."""
     expect(run("generate ogbn-mag mag.h5 --scale 0.001"), "4 types of nodes, 4 types of edges, 1940 nodes and 21111 directed edges")
@@ -179,5 +201,5 @@ def test_generated():
     expect(run("train_rgcn mag.h5 --epochs 2 --hidden 8"), "736 nodes of type paper (target): 128 features")
 
 
-for check in (test_crossed, test_permuted, test_targets_and_types, test_threads_ranks_and_resume, test_generated):
+for check in (test_crossed, test_permuted, test_targets_and_types, test_threads_ranks_and_resume, test_ranks, test_generated):
     check()

@@ -35,6 +35,33 @@ TEST_CASE("tiles of groups cover every row once, whatever the sizes") {
   }
 }
 
+TEST_CASE("a row of a product by groups has the same bits whatever rows are beside it") {
+  for (const Device device : devices())
+    for (const auto& [inner, outer] :
+         std::vector<std::pair<int64_t, int64_t>>{{4, 4}, {3, 16}, {32, 6}, {65, 33}})
+      for (const bool turned : {false, true}) {
+        const Tensor x = random_tensor({300, inner}, DType::f32, device),
+                     b = random_tensor(turned ? Shape{1, outer, inner} : Shape{1, inner, outer}, DType::f32,
+                                       device);
+        const auto product = [&](int64_t begin, int64_t end) {
+          const Tensor rows = x.rows(begin, end).clone();
+          Tensor c = Tensor::empty({end - begin, outer}, DType::f32, device);
+          kernels::grouped_gemm({.x = rows,
+                                 .offsets = Tensor::from(std::vector{int64_t{0}, end - begin}, device),
+                                 .b = b,
+                                 .trans_b = turned ? kernels::Transpose::yes : kernels::Transpose::no,
+                                 .c = c});
+          return c;
+        };
+        const Tensor all = product(0, 300);
+        for (const auto& [begin, end] :
+             std::vector<std::pair<int64_t, int64_t>>{{0, 7}, {8, 40}, {100, 190}, {40, 300}}) {
+          CAPTURES(inner, outer, turned, begin, device.str());
+          CHECK(same_bits(product(begin, end), all.rows(begin, end).clone()));
+        }
+      }
+}
+
 TEST_CASE("products by groups refuse what does not fit") {
   const Tensor x = Tensor::zeros({4, 6}), b = Tensor::zeros({2, 6, 3}),
                offsets = Tensor::from<int64_t>({0, 1, 4});

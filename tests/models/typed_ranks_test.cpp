@@ -174,6 +174,8 @@ std::vector<Named> cases() {
   all.push_back({"rgat", rgcn(),
                  changed(rgcn(), [](ModelOptions& o) { o.model = "rgat", o.heads = 2, o.types.bases = 2; }),
                  true});
+  all.push_back({"rgat one head", rgcn(),
+                 changed(rgcn(), [](ModelOptions& o) { o.model = "rgat", o.hidden = 16; }), true});
   all.push_back({"hgt", hgt(), changed(hgt(), [](ModelOptions& o) { o.heads = 2, o.dropout = 0.2; }), true});
   return all;
 }

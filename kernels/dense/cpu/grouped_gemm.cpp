@@ -1,6 +1,6 @@
 // Products of tiles of 256 rows of one group each, whose rows are gathered into a buffer of the thread. A
-// group's last tile is padded to a multiple of 32 rows, so that a few compiled products serve groups of all
-// sizes. bfloat16 is widened in the buffer.
+// group's last tile is padded to a multiple of 32 rows (64 at least in products), so that a few compiled
+// products serve groups of all sizes. bfloat16 is widened in the buffer.
 #include <adjoint/kernels/cpu/index.h>
 #include <adjoint/kernels/cpu/loops.h>
 #include <adjoint/kernels/dense/cpu/tile_product.h>
@@ -18,6 +18,8 @@ constexpr int64_t kGroupWork = int64_t{1} << 19;  // multiply-adds per task: som
 constexpr int64_t kGradientPieces = 128;
 
 int64_t padded(int64_t rows) { return ceil_div(rows, kGroupUnit) * kGroupUnit; }
+// oneDNN adds up products of 32 rows in another order than those of more: a row's bits are to be the same.
+int64_t padded_product(int64_t rows) { return std::max(padded(rows), 2 * kGroupUnit); }
 int64_t tiles_per_task(int64_t inner, int64_t outer) {
   return std::max<int64_t>(1, kGroupWork / (kGroupRows * inner * std::max<int64_t>(outer, 16)));
 }
@@ -30,13 +32,13 @@ struct GroupedRows {
   int64_t stride, width;
 
   /// Rows [begin, end) in the compute type, `buffer` holding them unless they are there already; zeros up to
-  /// a padded number of rows.
+  /// `all` rows.
   template <class T>
-  const T* load(int64_t begin, int64_t end, T* buffer, int64_t& pitch) const {
+  const T* load(int64_t begin, int64_t end, int64_t all, T* buffer, int64_t& pitch) const {
     const int64_t rows = end - begin;
     if constexpr (std::is_same_v<S, T>) {
       pitch = stride;
-      if (index == nullptr && padded(rows) == rows) return columns + begin * stride;
+      if (index == nullptr && all == rows) return columns + begin * stride;
     }
     pitch = width;
     for (int64_t i = 0; i < rows; ++i) {
@@ -45,7 +47,7 @@ struct GroupedRows {
 #pragma omp simd
       for (int64_t j = 0; j < width; ++j) copy[j] = widen(row[j]);
     }
-    std::fill(buffer + rows * width, buffer + padded(rows) * width, T{0});
+    std::fill(buffer + rows * width, buffer + all * width, T{0});
     return buffer;
   }
 };
@@ -88,10 +90,10 @@ void multiply_groups(const GroupedGemmArgs& args) {
         for (; k < last; ++k) {
           const auto [group, begin, end] = tiles.tile(k / blocks);
           if (begin >= end) continue;
-          const int64_t block = k % blocks, rows = padded(end - begin);
+          const int64_t block = k % blocks, rows = padded_product(end - begin);
           int64_t pitch = 0;
           const GroupedRows<S> source{x + block * inner, index, blocks * inner, inner};
-          const T* const a = source.load(begin, end, left.get(), pitch);
+          const T* const a = source.load(begin, end, rows, left.get(), pitch);
           S* const output = c + block * outer;
           T* product = right.get();
           bool direct = false;
@@ -153,8 +155,8 @@ void multiply_groups_transposed(const GroupedWeightGradientArgs& args) {
                       .relu = false};
       const GroupedRows<S> a{x + block * inner, index, blocks * inner, inner},
           b{dz + block * outer, place, blocks * outer, outer};
-      const T* const rows_of_a = a.load(begin, end, left.get(), shape.stride_a);
-      const T* const rows_of_b = b.load(begin, end, right.get(), shape.stride_b);
+      const T* const rows_of_a = a.load(begin, end, shape.k, left.get(), shape.stride_a);
+      const T* const rows_of_b = b.load(begin, end, shape.k, right.get(), shape.stride_b);
       TileProduct<T>{shape}(rows_of_a, rows_of_b, nullptr, begin == first ? sum : product.get());
       if (begin == first) continue;
 #pragma omp simd
