@@ -62,6 +62,26 @@ TEST_CASE("a row of a product by groups has the same bits whatever rows are besi
       }
 }
 
+TEST_CASE("gradients of the weights of a part of the rows have the bits that they have among all") {
+  for (const Device device : devices()) {
+    constexpr int64_t kAll = 150000, kPart = 60000;  // pieces of other lengths, on either device
+    const Tensor x = random_tensor({kAll, 2}, DType::f32, device),
+                 dz = random_tensor({kAll, 3}, DType::f32, device);
+    const auto gradient = [&](int64_t rows, const std::vector<int64_t>& offsets, int64_t all_rows) {
+      const Tensor some = x.rows(0, rows).clone(), some_dz = dz.rows(0, rows).clone();
+      Tensor dw = Tensor::empty({std::ssize(offsets) - 1, 2, 3}, DType::f32, device);
+      kernels::grouped_weight_gradient({.x = some,
+                                        .offsets = Tensor::from(offsets, device),
+                                        .dz = some_dz,
+                                        .all_rows = all_rows,
+                                        .dw = dw});
+      return dw;
+    };
+    const Tensor all = gradient(kAll, {0, kPart, kAll}, 0).rows(0, 1).clone();
+    CHECK(same_bits(gradient(kPart, {0, kPart}, kAll), all));
+  }
+}
+
 TEST_CASE("products by groups refuse what does not fit") {
   const Tensor x = Tensor::zeros({4, 6}), b = Tensor::zeros({2, 6, 3}),
                offsets = Tensor::from<int64_t>({0, 1, 4});
