@@ -24,7 +24,7 @@ Csr empty_csr(int64_t rows, int64_t cols, int64_t entries, Device device) {
           Tensor::empty({entries}, DType::i32, device)};
 }
 
-/// Another handle of the structure, whose caches are its own.
+/// Another handle of the structure, whose caches are its batch.
 Csr without_caches(const Csr& csr) { return {csr.rows, csr.cols, csr.offsets, csr.indices}; }
 
 }  // namespace
@@ -64,33 +64,33 @@ PaddedBlocks::PaddedBlocks(BlockSizes most, std::span<const Block> blocks, Devic
 
 bool PaddedBlocks::fill(std::span<const Block> blocks) {
   if (blocks.size() != storage_.size()) return false;
-  const BlockSizes own = BlockSizes::count(blocks);
+  const BlockSizes batch = BlockSizes::count(blocks);
   for (size_t l = 0; l < blocks.size(); ++l) {
-    const int64_t further = sizes_.edges[l] - own.edges[l], least = further > 0 ? 1 : 0;
-    if (further < 0 || sizes_.nodes[l] - own.nodes[l] < least ||
-        sizes_.nodes[l + 1] - own.nodes[l + 1] < least || !blocks[l].edge_attributes().empty() ||
+    const int64_t further = sizes_.edges[l] - batch.edges[l], least = further > 0 ? 1 : 0;
+    if (further < 0 || sizes_.nodes[l] - batch.nodes[l] < least ||
+        sizes_.nodes[l + 1] - batch.nodes[l + 1] < least || !blocks[l].edge_attributes().empty() ||
         static_cast<bool>(blocks[l].edge_weight()) != static_cast<bool>(storage_[l].weight))
       return false;
   }
   std::vector<kernels::Padded> arrays{{blocks.front().src_nodes().to(DType::i32), nodes_, {}}};
   for (size_t l = 0; l < blocks.size(); ++l) {
-    const Storage& to = storage_[l];
-    const int64_t sources = own.nodes[l], targets = own.nodes[l + 1], edges = own.edges[l];
+    const Storage& storage = storage_[l];
+    const int64_t sources = batch.nodes[l], targets = batch.nodes[l + 1], edges = batch.edges[l];
     const int64_t more_sources = sizes_.nodes[l] - sources, more_targets = sizes_.nodes[l + 1] - targets,
                   more = sizes_.edges[l] - edges;
     const Relation& relation = blocks[l].relation();
     const Ramp source = shared_rows(sources, more_sources, more),
                target = shared_rows(targets, more_targets, more);
     const Csr& rows = relation.csr();
-    arrays.push_back({rows.offsets, to.in_edges.offsets, shared_offsets(edges, more_targets, more)});
-    arrays.push_back({rows.indices, to.in_edges.indices, source});
-    if (to.weight) arrays.push_back({blocks[l].edge_weight(), to.weight, {.first = 1}});
-    if (!to.transposed()) continue;
+    arrays.push_back({rows.offsets, storage.in_edges.offsets, shared_offsets(edges, more_targets, more)});
+    arrays.push_back({rows.indices, storage.in_edges.indices, source});
+    if (storage.weight) arrays.push_back({blocks[l].edge_weight(), storage.weight, {.first = 1}});
+    if (!storage.transposed()) continue;
     const Csr& columns = relation.transposed();
-    arrays.push_back({columns.offsets, to.out_edges.offsets, shared_offsets(edges, more_sources, more)});
-    arrays.push_back({columns.indices, to.out_edges.indices, target});
+    arrays.push_back({columns.offsets, storage.out_edges.offsets, shared_offsets(edges, more_sources, more)});
+    arrays.push_back({columns.indices, storage.out_edges.indices, target});
     // Both sides of the further edges ascend, so that they have the same order.
-    arrays.push_back({relation.transposed_order(), to.out_order, {.first = edges, .step = 1}});
+    arrays.push_back({relation.transposed_order(), storage.out_order, {.first = edges, .step = 1}});
   }
   kernels::pad_arrays({.arrays = arrays});
   return true;

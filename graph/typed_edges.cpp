@@ -117,7 +117,7 @@ struct TypeSpans {
   std::vector<TargetSpan> of_type;
   int64_t pairs = 0;
 
-  TypeSpans(std::span<const int64_t> offsets, std::span<const int32_t> types, int64_t num_types, bool own)
+  TypeSpans(std::span<const int64_t> offsets, std::span<const int32_t> types, int64_t num_types, bool loops)
       : of_type(static_cast<size_t>(num_types), {std::ssize(offsets)}) {
     const int64_t targets = std::ssize(offsets) - 1;
     for (int64_t target = 0; target < targets; ++target)
@@ -127,7 +127,7 @@ struct TypeSpans {
         span.first = std::min(span.first, target);
         if (std::exchange(span.last, target) != target) ++pairs;
       }
-    if (!own) return;
+    if (!loops) return;
     of_type.push_back({0, targets - 1});
     pairs += targets;
   }
@@ -153,13 +153,13 @@ struct TypeSpans {
 };
 
 std::shared_ptr<const TypedSlots> make_slots(const Relation& relation, const Tensor& types, int64_t num_types,
-                                             bool own) {
+                                             bool loops) {
   check_range("edge types: edge", types, num_types);
   const Csr& csr = relation.csr();
   const std::vector<int64_t> offsets = csr.offsets.to_vector<int64_t>();
   const std::vector<int32_t> type =
       (relation.csr_order() ? gather_edges(types, relation.csr_order()) : types).to_vector<int32_t>();
-  const TypeSpans spans(offsets, type, num_types, own);
+  const TypeSpans spans(offsets, type, num_types, loops);
   TypedSlots slots{spans.ranges(), {}};
   int64_t count = 0;
   size_t products = 0;
@@ -169,7 +169,7 @@ std::shared_ptr<const TypedSlots> make_slots(const Relation& relation, const Ten
   }
   if (2 * count > 3 * spans.pairs || products > kMostProducts) return nullptr;
   std::vector<int32_t> slot(type.size());
-  if (own) slot.reserve(type.size() + static_cast<size_t>(relation.num_dst()));
+  if (loops) slot.reserve(type.size() + static_cast<size_t>(relation.num_dst()));
   std::vector<int32_t> place(static_cast<size_t>(num_types));
   for (const SlotRange& range : slots.ranges) {
     for (size_t k = 0; k < range.types.size(); ++k)
@@ -208,14 +208,15 @@ TypedPairs typed_pairs(const Relation& relation, const Tensor& types, int64_t nu
 }
 
 std::shared_ptr<const TypedSlots> typed_slots(const Relation& relation, const Tensor& types,
-                                              int64_t num_types, bool own, int64_t least) {
+                                              int64_t num_types, bool loops, int64_t least) {
   check_types(relation, types);
-  ADJ_CHECK(!own || relation.num_dst() <= relation.num_src(),
+  ADJ_CHECK(!loops || relation.num_dst() <= relation.num_src(),
             "typed slots: {} targets but {} sources, expected the targets among the sources",
             relation.num_dst(), relation.num_src());
   if (relation.num_edges() < least) return nullptr;
-  return derived<std::shared_ptr<const TypedSlots>>(
-      relation, types, num_types, own ? 1 : 0, [&] { return make_slots(relation, types, num_types, own); });
+  return derived<std::shared_ptr<const TypedSlots>>(relation, types, num_types, loops ? 1 : 0, [&] {
+    return make_slots(relation, types, num_types, loops);
+  });
 }
 
 Tensor typed_mean_weights(const Relation& relation, const Tensor& types, int64_t num_types, DType dtype) {

@@ -47,13 +47,13 @@ struct TypedSlots {
   Relation edges;                 ///< all edges, from sources to slots, of which few have none
 };
 
-/// The slots of `types`, and with `own` those of a further type, `num_types`, of an edge to each target from
-/// the source of its number. Null unless the targets are in such an order (as in a JointGraph, by type of
-/// node) that the slots are at most half as many again as the pairs of targets, in at most 64 products; null
-/// for fewer edges than `least`, too, whose products are bound by launches. Reads all types on the host.
+/// The slots of `types`, and with `loops` those of a further type, `num_types`, of an edge to each target
+/// from the source of its number. Null unless the targets are in such an order (as in a JointGraph, by type
+/// of node) that the slots are at most half as many again as the pairs of targets, in at most 64 products;
+/// null for fewer edges than `least`, too, whose products are bound by launches. Reads all types on the host.
 /// Cached and checked as pairs are.
 std::shared_ptr<const TypedSlots> typed_slots(const Relation& relation, const Tensor& types,
-                                              int64_t num_types, bool own, int64_t least = 1 << 20);
+                                              int64_t num_types, bool loops, int64_t least = 1 << 20);
 
 /// 1 / c_{i,r} (R-GCN eq. 2, Schlichtkrull et al. 2018), c the number of edges of type r that end at target
 /// i: [M] float32 or float64, by edge number of the pairs of sources. Cached likewise.

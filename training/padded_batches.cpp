@@ -105,10 +105,10 @@ PaddedBatches::PaddedBatches(const Run& run, const NeighborBatch& first, const B
 bool PaddedBatches::fill(const NeighborBatch& batch) {
   if (batch.size() != seeds_) return false;
   if (!storage_.fill(batch.blocks)) return false;
-  const auto copy = [](const Tensor& from, const Tensor& to) {
-    if (!to) return;
-    Tensor front = to.rows(0, from.size(0));
-    front.copy_(from);  // what earlier batches left beyond is as good as any other
+  const auto copy = [](const Tensor& rows, const Tensor& storage) {
+    if (!storage) return;
+    Tensor front = storage.rows(0, rows.size(0));
+    front.copy_(rows);  // what earlier batches left beyond is as good as any other
   };
   copy(batch.y, y_);
   if (x_) copy(batch.x.dense(), x_);

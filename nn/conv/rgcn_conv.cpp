@@ -89,15 +89,16 @@ Var RGCNConv::neighbors(const Relation& relation, const Tensor& types, const Var
 }
 
 std::shared_ptr<const TypedSlots> RGCNConv::slots_of(const Relation& relation, const Tensor& types,
-                                                     bool own) const {
+                                                     bool with_root) const {
   const bool whole = options_.blocks == 0 && !relation.is_rank_part();
-  return whole ? typed_slots(relation, types, relations_, own) : nullptr;
+  return whole ? typed_slots(relation, types, relations_, with_root) : nullptr;
 }
 
 // The targets' own features are those of a further type of edge, so that each is multiplied once.
-Var RGCNConv::of_slots(const TypedSlots& slots, const Relation& relation, const Sides& x, bool own) const {
+Var RGCNConv::of_slots(const TypedSlots& slots, const Relation& relation, const Sides& x,
+                       bool with_root) const {
   const Var matrices = detail::relation_matrices(weight, comp);
-  const Var all = own ? cat({matrices, reshape(root, {1, in_.src, out_})}) : matrices;
+  const Var all = with_root ? cat({matrices, reshape(root, {1, in_.src, out_})}) : matrices;
   const Var sums = aggregate(slots.edges, x.src, {.reduce = options_.aggr});
   return slot_linear(sums, all, slots, relation.num_dst(), bias);
 }
@@ -123,9 +124,10 @@ Var RGCNConv::operator()(const Structure& structure, const Sides& features, cons
   const Tensor& of_edges = detail::edge_types("RGCNConv", structure, types);
   const Sides x = features.dense(*this).match("RGCNConv", structure);
   const Relation& relation = structure.relation();
-  const bool own = root && x.dst;
-  if (!own || x.targets_first())
-    if (const auto slots = slots_of(relation, of_edges, own)) return of_slots(*slots, relation, x, own);
+  const bool with_root = root && x.dst;
+  if (!with_root || x.targets_first())
+    if (const auto slots = slots_of(relation, of_edges, with_root))
+      return of_slots(*slots, relation, x, with_root);
   const Var y = relation.is_rank_part() ? rank_neighbors(relation, of_edges, x.src)
                                         : neighbors(relation, of_edges, x.src);
   if (root && x.dst) return detail::rank_linear(x.dst, root, bias) + y;

@@ -47,8 +47,9 @@ class RGCNConv : public Module {
   bool sums_first(int64_t sources, int64_t targets, int64_t edges, int64_t nodes) const;
   bool surely_sums_first(const Relation& relation) const;
   Var neighbors(const Relation& relation, const Tensor& types, const Var& x) const;
-  std::shared_ptr<const TypedSlots> slots_of(const Relation& relation, const Tensor& types, bool own) const;
-  Var of_slots(const TypedSlots& slots, const Relation& relation, const Sides& x, bool own) const;
+  std::shared_ptr<const TypedSlots> slots_of(const Relation& relation, const Tensor& types,
+                                             bool with_root) const;
+  Var of_slots(const TypedSlots& slots, const Relation& relation, const Sides& x, bool with_root) const;
   /// The same over a rank's part: each pair is computed by the rank of its node.
   Var rank_neighbors(const Relation& part, const Tensor& types, const Var& x) const;
 

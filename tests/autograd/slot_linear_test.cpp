@@ -22,8 +22,8 @@ struct TypedEdges {
     src = draw.ints(edges, 0, static_cast<int32_t>(sources)).to_vector<int32_t>();
     for (size_t e = 0; e < src.size(); ++e) {
       const int32_t stretch = kind[e] % 3;
-      const auto& own = types[uz(stretch)];
-      type.push_back(own[uz(kind[e]) % own.size()]);
+      const auto& those = types[uz(stretch)];
+      type.push_back(those[uz(kind[e]) % those.size()]);
       dst.push_back(stretch * 5 + place[e]);
     }
   }
@@ -45,11 +45,11 @@ TEST_CASE("sums of slots times their matrices equal loops over the edges, and gr
     const Dense features(x), maps(w.reshape({(kTypes + 1) * kIn, kOut})), shift(bias.reshape({1, kOut}));
     std::map<std::pair<int32_t, int32_t>, double> count;
     for (size_t e = 0; e < edges.src.size(); ++e) ++count[{edges.type[e], edges.dst[e]}];
-    for (const bool own : {false, true}) {
-      const auto slots = typed_slots(relation, types, kTypes, own, 0);
+    for (const bool loops : {false, true}) {
+      const auto slots = typed_slots(relation, types, kTypes, loops, 0);
       REQUIRE(slots != nullptr);
-      CHECK(slots->edges.num_edges() == (own ? 217 : 200));
-      CHECK(slots->edges.num_dst() == (own ? 42 : 25));  // of 5, 5 and 5 targets of 2, 2 and 1 types
+      CHECK(slots->edges.num_edges() == (loops ? 217 : 200));
+      CHECK(slots->edges.num_dst() == (loops ? 42 : 25));  // of 5, 5 and 5 targets of 2, 2 and 1 types
       for (const Reduce reduce : {Reduce::sum, Reduce::mean}) {
         Dense expected(kTargets, kOut);
         const auto add = [&](int32_t source, int32_t target, int64_t type, double share) {
@@ -59,7 +59,7 @@ TEST_CASE("sums of slots times their matrices equal loops over the edges, and gr
         };
         for (int32_t t = 0; t < kTargets; ++t) {
           for (int64_t j = 0; j < kOut; ++j) expected(t, j) = shift(0, j);
-          if (own) add(t, t, kTypes, 1.0);
+          if (loops) add(t, t, kTypes, 1.0);
         }
         for (size_t e = 0; e < edges.src.size(); ++e)
           add(edges.src[e], edges.dst[e], edges.type[e],

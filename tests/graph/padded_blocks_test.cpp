@@ -93,17 +93,17 @@ TEST_CASE("the transposes of padded blocks are those of their rows, for any size
 TEST_CASE("a batch that does not fit is refused and leaves the storage as it is") {
   const Graph graph = random_graph(60, 400);
   const std::vector<Block> blocks = sampled(graph, {1, 2, 3}, 1), other = sampled(graph, {5, 6, 7, 8, 9}, 2);
-  const BlockSizes own = BlockSizes::count(blocks);
+  const BlockSizes exact = BlockSizes::count(blocks);
   const auto fits = [&](const BlockSizes& sizes) {
     return PaddedBlocks(sizes, blocks, Device()).fill(blocks);
   };
-  CHECK(fits(own));
-  CHECK(fits(enlarged(own, 1, 0)));
-  CHECK(fits(enlarged(own, 1, 9)));
-  CHECK_FALSE(fits(enlarged(own, 0, 1)));  // nowhere for the further edge
-  CHECK_FALSE(fits(enlarged(own, 5, -1)));
-  CHECK_FALSE(fits(enlarged(own, -1, 5)));
-  PaddedBlocks storage(enlarged(own, 2, 2), blocks, Device());
+  CHECK(fits(exact));
+  CHECK(fits(enlarged(exact, 1, 0)));
+  CHECK(fits(enlarged(exact, 1, 9)));
+  CHECK_FALSE(fits(enlarged(exact, 0, 1)));  // nowhere for the further edge
+  CHECK_FALSE(fits(enlarged(exact, 5, -1)));
+  CHECK_FALSE(fits(enlarged(exact, -1, 5)));
+  PaddedBlocks storage(enlarged(exact, 2, 2), blocks, Device());
   REQUIRE(storage.fill(blocks));
   const std::vector<int32_t> before = storage.blocks()[0].relation().csr().indices.to_vector<int32_t>();
   CHECK_FALSE(storage.fill(other));
@@ -132,9 +132,9 @@ TEST_CASE("models give a padded batch the outputs and gradients of the batch its
       PaddedBlocks storage(enlarged(BlockSizes::count(blocks), 11, 37), blocks, device,
                            model->first_transposed());
       REQUIRE(storage.fill(blocks));
-      const Pass own(*model, blocks, x, y), padded(*model, storage.blocks(), x, y);
-      CHECK(close(padded.out, own.out, 1e-5));
-      for (const auto& [parameter, gradient] : own.gradients) {
+      const Pass plain(*model, blocks, x, y), padded(*model, storage.blocks(), x, y);
+      CHECK(close(padded.out, plain.out, 1e-5));
+      for (const auto& [parameter, gradient] : plain.gradients) {
         CAPTURE(parameter);
         CHECK(static_cast<bool>(gradient) == static_cast<bool>(padded.gradients.at(parameter)));
         if (gradient) CHECK(close(padded.gradients.at(parameter), gradient, 1e-5));

@@ -343,13 +343,13 @@ __device__ void write_staged(const SplitArguments& a, const Work& work, const fl
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   constexpr int kPitch = staged_pitch(kN);
   float* const rows = staged + warp * kStagedRows * kPitch;
-  float* const own = rows + lane / 4 * kPitch + lane % 4 * 2;
+  float* const mine = rows + lane / 4 * kPitch + lane % 4 * 2;
 #pragma unroll
   for (int below = 0; below < 2; ++below) {
     __syncwarp();  // the rows before are read
 #pragma unroll
     for (int j = 0; j < kN / 8; ++j)
-      *reinterpret_cast<float2*>(own + j * 8) = {sum[j * 4 + below * 2], sum[j * 4 + below * 2 + 1]};
+      *reinterpret_cast<float2*>(mine + j * 8) = {sum[j * 4 + below * 2], sum[j * 4 + below * 2 + 1]};
     __syncwarp();
 #pragma unroll 1
     for (int r = 0; r < kStagedRows; ++r) {
