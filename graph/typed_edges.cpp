@@ -170,7 +170,7 @@ std::shared_ptr<const TypedSlots> make_slots(const Relation& relation, const Ten
   if (2 * count > 3 * spans.pairs || products > kMostProducts) return nullptr;
   std::vector<int32_t> slot(type.size());
   if (loops) slot.reserve(type.size() + static_cast<size_t>(relation.num_dst()));
-  std::vector<int32_t> place(static_cast<size_t>(num_types));
+  std::vector<int32_t> place(spans.of_type.size());
   for (const SlotRange& range : slots.ranges) {
     for (size_t k = 0; k < range.types.size(); ++k)
       place[static_cast<size_t>(range.types[k])] = static_cast<int32_t>(k);
@@ -179,11 +179,13 @@ std::shared_ptr<const TypedSlots> make_slots(const Relation& relation, const Ten
       for (auto e = static_cast<size_t>(offsets[static_cast<size_t>(target)]);
            e < static_cast<size_t>(offsets[static_cast<size_t>(target) + 1]); ++e)
         slot[e] = static_cast<int32_t>(first) + place[static_cast<size_t>(type[e])];
+      if (loops) slot.push_back(static_cast<int32_t>(first + std::ssize(range.types)) - 1);
     }
   }
-  Csr rows =
-      detail::sorted_edges(relation.num_src(), count, {csr.indices, Tensor::from(slot, relation.device())})
-          .csr;
+  const Device device = relation.device();
+  const Tensor sources =
+      loops ? detail::concatenated(csr.indices, detail::iota(relation.num_dst(), device)) : csr.indices;
+  Csr rows = detail::sorted_edges(relation.num_src(), count, {sources, Tensor::from(slot, device)}).csr;
   slots.edges = Relation::from_csr(std::move(rows), false);
   return std::make_shared<const TypedSlots>(std::move(slots));
 }
