@@ -121,7 +121,7 @@ struct CrossEntropyBackward {
     bool nothing = false;
     W share;
     if constexpr (kPlain) {
-      share = *dloss / static_cast<W>(selection.count) * times_selected;
+      share = *dloss / *total * times_selected;
     } else {
       const W all = *total;
       nothing = labels.ignores(truth) || all == W{0};
