@@ -22,7 +22,7 @@ constexpr int64_t kLargest = 1 << 18;
 constexpr int64_t kMultiple = 32;  // of all sizes, so that rows of any number of them are aligned
 
 /// At least one more than any of the counts, and as many deviations above their mean.
-int64_t room_for(const std::vector<int64_t>& counts) {
+int64_t room_above(const std::vector<int64_t>& counts) {
   double mean = 0.0, squares = 0.0;
   for (const int64_t count : counts) mean += static_cast<double>(count);
   mean /= static_cast<double>(counts.size());
@@ -42,13 +42,15 @@ bool possible(const Run& run, const models::NodeModel& model) {
          task.data.graph.edge_attributes().empty();
 }
 
-BlockSizes room_for(const std::vector<BlockSizes>& drawn) {
+}  // namespace
+
+BlockSizes PaddedBatches::room_for(const std::vector<BlockSizes>& drawn) {
   BlockSizes most;
   const auto room = [&](std::vector<int64_t> BlockSizes::*part) {
     for (size_t l = 0; l < (drawn.front().*part).size(); ++l) {
       std::vector<int64_t> counts;
       for (const BlockSizes& one : drawn) counts.push_back((one.*part)[l]);
-      (most.*part).push_back(room_for(counts));
+      (most.*part).push_back(room_above(counts));
     }
   };
   room(&BlockSizes::nodes);
@@ -57,8 +59,6 @@ BlockSizes room_for(const std::vector<BlockSizes>& drawn) {
     most.nodes[l - 1] = std::max(most.nodes[l - 1], most.nodes[l]);
   return most;
 }
-
-}  // namespace
 
 bool PaddedBatches::gathers(const Run& run) { return run.task().store->reads_nodes_on() == run.device(); }
 

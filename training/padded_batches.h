@@ -24,12 +24,17 @@ class PaddedBatches {
   /// Whether the step gathers the features. Else the loader does, and they are copied.
   static bool gathers(const Run& run);
 
+  /// Sizes with room for nearly all batches, of some that were drawn: a multiple of 32 above the largest and
+  /// above six standard deviations more than the mean.
+  static BlockSizes room_for(const std::vector<BlockSizes>& drawn);
+  /// Room for batches of `most` nodes and edges, with as many seeds as `first`.
+  PaddedBatches(const Run& run, const NeighborBatch& first, const BlockSizes& most, size_t first_transposed);
+
   /// The batch in the storage, valid until the next call; or as it is, if it does not fit: that is then so
   /// on all ranks.
   NodeBatch place(const NeighborBatch& batch);
 
  private:
-  PaddedBatches(const Run& run, const NeighborBatch& first, const BlockSizes& most, size_t first_transposed);
   bool fill(const NeighborBatch& batch);
 
   const Run& run_;
