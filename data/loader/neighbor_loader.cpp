@@ -29,8 +29,7 @@ Loader<NeighborBatch> loader_of(Graph graph, std::shared_ptr<const FeatureStore>
                                 .seeds = index.items};
             detail::derive(options.loading, batch.blocks, options.first_transposed);
             NeighborBatch result = batch.to(device);
-            if (options.plans)
-              detail::plan_blocks(options.loading, result.blocks, options.first_transposed);
+            if (options.plans) detail::plan_blocks(options.loading, result.blocks, options.first_transposed);
             if (!options.features) return result;
             result.x = detail::gather_features(kNeighborLoader, *x, batch.blocks.front().src_nodes(),
                                                result.blocks.front().src_nodes(), device);
