@@ -24,7 +24,7 @@ Csr empty_csr(int64_t rows, int64_t cols, int64_t entries, Device device) {
           Tensor::empty({entries}, DType::i32, device)};
 }
 
-/// Another handle of the structure, whose caches are its batch.
+/// Another handle of the structure, with empty caches.
 Csr without_caches(const Csr& csr) { return {csr.rows, csr.cols, csr.offsets, csr.indices}; }
 
 }  // namespace

@@ -13,12 +13,12 @@ namespace adj::nn::detail {
 
 namespace {
 
-int64_t own_rows(const RankRows& rank) { return rank.end() - rank.begin(); }
+int64_t local_rows(const RankRows& rank) { return rank.end() - rank.begin(); }
 
 /// The scope's rank if its sums go by parts and x has its rows.
 const RankRows* rank_of(const Var& x) {
   const RankRows* rank = RankScope::by_parts();
-  return rank != nullptr && x.size(0) == own_rows(*rank) ? rank : nullptr;
+  return rank != nullptr && x.size(0) == local_rows(*rank) ? rank : nullptr;
 }
 
 /// Rows [first, first + count) as one group, made once in the scope.
@@ -65,7 +65,7 @@ Var rank_bias(const Var& y, const Var& bias) {
 RowGroups rank_groups(const TypedRows& rows, const Tensor& types) {
   RowGroups groups{rows.offsets, {}, rows.rows};
   const RankRows* rank = RankScope::by_parts();
-  if (rank == nullptr || types.size(0) != own_rows(*rank)) return groups;
+  if (rank == nullptr || types.size(0) != local_rows(*rank)) return groups;
   struct ByType {
     Tensor types;  // held: no other has its storage
     std::shared_ptr<const adj::detail::RowParts> parts;

@@ -33,6 +33,17 @@ int64_t room_above(const std::vector<int64_t>& counts) {
   return (most + kMultiple - 1) / kMultiple * kMultiple;
 }
 
+bool is_large(const BlockSizes& sizes) {
+  return std::accumulate(sizes.nodes.begin(), sizes.nodes.end(), int64_t{0}) +
+             std::accumulate(sizes.edges.begin(), sizes.edges.end(), int64_t{0}) >
+         kLargest;
+}
+
+/// So that all ranks do the same.
+bool on_any_rank(const Run& run, bool value) {
+  return run.part() != nullptr ? run.part()->any(value) : value;
+}
+
 bool possible(const Run& run, const models::NodeModel& model) {
   const LearningTask& task = run.task();
   const bool exchanges = run.part() == nullptr || run.part()->rows().group.capturable();
@@ -68,15 +79,13 @@ std::unique_ptr<PaddedBatches> PaddedBatches::make(const Run& run, const models:
   const NeighborLoader drawn_from = loader();
   const NeighborBatch first = drawn_from.batch(0, 0);
   std::vector<BlockSizes> drawn{BlockSizes::count(first.blocks)};
+  if (on_any_rank(run, is_large(drawn.front()))) return nullptr;  // and so is the room for more of them
   for (int64_t i = 1; i < std::min(drawn_from.size(), kDrawn); ++i) {
     const NeighborBatch batch = drawn_from.batch(0, i);
     if (batch.size() == first.size()) drawn.push_back(BlockSizes::count(batch.blocks));
   }
   const BlockSizes most = room_for(drawn);
-  const bool large = std::accumulate(most.nodes.begin(), most.nodes.end(), int64_t{0}) +
-                         std::accumulate(most.edges.begin(), most.edges.end(), int64_t{0}) >
-                     kLargest;
-  if (run.part() != nullptr ? run.part()->any(large) : large) return nullptr;
+  if (on_any_rank(run, is_large(most))) return nullptr;
   if (run.leads())
     log_info("steps of {} seeds{} are one CUDA graph: batches are padded to {} nodes and {} edges",
              first.size(), run.part() != nullptr ? " a rank" : "", fmt::join(most.nodes, ", "),
@@ -117,7 +126,7 @@ bool PaddedBatches::fill(const NeighborBatch& batch) {
 
 NodeBatch PaddedBatches::place(const NeighborBatch& batch) {
   const bool fits = fill(batch);
-  if (run_.part() != nullptr ? run_.part()->any(!fits) : !fits)
+  if (on_any_rank(run_, !fits))
     return {.graph = {}, .blocks = batch.blocks, .x = batch.x, .y = batch.y, .store = store_};
   blocks_ = storage_.blocks();
   return {.graph = {},

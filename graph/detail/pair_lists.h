@@ -13,15 +13,15 @@ namespace adj::detail {
 
 using Ints = std::vector<int32_t>;
 
-inline size_t at(int64_t k) { return static_cast<size_t>(k); }
+inline size_t index(int64_t k) { return static_cast<size_t>(k); }
 
 /// The numbers of `order` by key, those of one key in their order.
 inline Ints stably_sorted(const Ints& order, const Ints& keys, int64_t count) {
-  std::vector<int64_t> next(at(count) + 1, 0);
-  for (const int32_t k : order) ++next[at(keys[at(k)]) + 1];
+  std::vector<int64_t> next(index(count) + 1, 0);
+  for (const int32_t k : order) ++next[index(keys[index(k)]) + 1];
   std::partial_sum(next.begin(), next.end(), next.begin());
   Ints sorted(order.size());
-  for (const int32_t k : order) sorted[at(next[at(keys[at(k)])]++)] = k;
+  for (const int32_t k : order) sorted[index(next[index(keys[index(k)])]++)] = k;
   return sorted;
 }
 
@@ -38,18 +38,19 @@ struct Pairs {
   std::vector<int64_t> offsets;  ///< by type
 
   Pairs(const Ints& node, int64_t nodes_here, const Ints& type, int64_t types)
-      : of_edge(node.size()), offsets(at(types) + 1, 0) {
+      : of_edge(node.size()), offsets(index(types) + 1, 0) {
     int32_t last = -1;
     for (const int32_t e :
          stably_sorted(stably_sorted(numbered(node.size()), node, nodes_here), type, types)) {
-      const bool begins = last < 0 || node[at(e)] != node[at(last)] || type[at(e)] != type[at(last)];
+      const bool begins =
+          last < 0 || node[index(e)] != node[index(last)] || type[index(e)] != type[index(last)];
       if (begins) {
-        nodes.push_back(node[at(e)]);
+        nodes.push_back(node[index(e)]);
         degrees.push_back(0);
-        ++offsets[at(type[at(e)]) + 1];
+        ++offsets[index(type[index(e)]) + 1];
       }
       ++degrees.back();
-      of_edge[at(e)] = static_cast<int32_t>(nodes.size()) - 1;
+      of_edge[index(e)] = static_cast<int32_t>(nodes.size()) - 1;
       last = e;
     }
     std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
@@ -84,12 +85,12 @@ inline RowCut cut_of_counts(const Group& group, int64_t count) {
 /// Rows of entries: `order` has them by row.
 inline Csr rows_of(int64_t rows, int64_t cols, const Ints& order, const Ints& row, const Ints& column,
                    Device device) {
-  std::vector<int64_t> offsets(at(rows) + 1, 0);
+  std::vector<int64_t> offsets(index(rows) + 1, 0);
   Ints columns;
   columns.reserve(order.size());
   for (const int32_t e : order) {
-    ++offsets[at(row[at(e)]) + 1];
-    columns.push_back(column[at(e)]);
+    ++offsets[index(row[index(e)]) + 1];
+    columns.push_back(column[index(e)]);
   }
   std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
   Csr csr{rows, cols, Tensor::from(offsets, device), Tensor::from(columns, device)};

@@ -24,7 +24,7 @@ class Builder {
     read(relation, types);
     const Pairs targets(in_.node, nodes_, in_.type, types_);
     in_.pair = targets.of_edge;
-    for (const int32_t pair : targets.of_edge) in_.degree.push_back(targets.degrees[at(pair)]);
+    for (const int32_t pair : targets.of_edge) in_.degree.push_back(targets.degrees[index(pair)]);
     send();
     const Pairs sources(out_.node, nodes_, out_.type, types_);
     out_.pair = sources.of_edge;
@@ -52,15 +52,15 @@ class Builder {
     in_.type = types.to_vector<int32_t>();
     const std::vector<int64_t> begins = begins_of_ranks();
     for (int64_t i = 0; i < nodes_; ++i)
-      for (int64_t e = offsets[at(i)]; e < offsets[at(i) + 1]; ++e) {
-        const int32_t type = in_.type[at(e)];
+      for (int64_t e = offsets[index(i)]; e < offsets[index(i) + 1]; ++e) {
+        const int32_t type = in_.type[index(e)];
         ADJ_CHECK(type >= 0 && type < types_, "edge types: edge {} has type {}, expected [0, {})", e, type,
                   types_);
-        const auto source = static_cast<int64_t>(names[at(columns[at(e)])]);
+        const auto source = static_cast<int64_t>(names[index(columns[index(e)])]);
         const auto owner = std::ranges::upper_bound(begins, source) - begins.begin() - 1;
         in_.node.push_back(static_cast<int32_t>(i));
         in_.rank.push_back(static_cast<int32_t>(owner));
-        in_.other.push_back(static_cast<int32_t>(source - begins[at(owner)]));
+        in_.other.push_back(static_cast<int32_t>(source - begins[index(owner)]));
       }
   }
 
@@ -73,8 +73,8 @@ class Builder {
 
   /// `values` by edge, as lists for each rank.
   std::vector<Ints> lists_of(const Ints& values) const {
-    std::vector<Ints> lists(at(rank_.group.size()));
-    for (size_t e = 0; e < values.size(); ++e) lists[at(in_.rank[e])].push_back(values[e]);
+    std::vector<Ints> lists(index(rank_.group.size()));
+    for (size_t e = 0; e < values.size(); ++e) lists[index(in_.rank[e])].push_back(values[e]);
     return lists;
   }
 
@@ -91,27 +91,27 @@ class Builder {
     out_.degree = told(in_.degree);
     out_.other_pair = told(in_.pair);
     for (size_t p = 0; p < counts_.size(); ++p)
-      out_.rank.insert(out_.rank.end(), at(counts_[p]), static_cast<int32_t>(p));
+      out_.rank.insert(out_.rank.end(), index(counts_[p]), static_cast<int32_t>(p));
   }
 
   /// The numbers of the sources' pairs, to the ranks that sent the edges.
   void reply(const Pairs& sources) {
     std::vector<Ints> numbers(counts_.size());
     std::vector<int64_t> counts;
-    for (size_t k = 0; k < out_.rank.size(); ++k) numbers[at(out_.rank[k])].push_back(sources.of_edge[k]);
+    for (size_t k = 0; k < out_.rank.size(); ++k) numbers[index(out_.rank[k])].push_back(sources.of_edge[k]);
     for (const Ints& list : sends_) counts.push_back(std::ssize(list));
     const Ints told = exchanged(rank_.group, numbers, counts);
     in_.other_pair.resize(in_.node.size());
     size_t next = 0;
     for (const Ints& list : sends_)
-      for (const int32_t e : list) in_.other_pair[at(e)] = told[next++];
+      for (const int32_t e : list) in_.other_pair[index(e)] = told[next++];
   }
 
   /// Numbers of all ranks' items: of `item` of the other end's rank.
   static Ints among_all(const Edges& edges, const Ints& item, const std::vector<int64_t>& begins) {
     Ints numbers(item.size());
     for (size_t e = 0; e < item.size(); ++e)
-      numbers[e] = static_cast<int32_t>(begins[at(edges.rank[e])] + item[e]);
+      numbers[e] = static_cast<int32_t>(begins[index(edges.rank[e])] + item[e]);
     return numbers;
   }
 
@@ -119,7 +119,7 @@ class Builder {
     Tensor degrees = Tensor::empty({std::ssize(order)}, dtype_);
     const auto fill = [&](auto* values) {
       using T = std::remove_pointer_t<decltype(values)>;
-      for (const int32_t e : order) *values++ = T{1} / static_cast<T>(edges.degree[at(e)]);
+      for (const int32_t e : order) *values++ = T{1} / static_cast<T>(edges.degree[index(e)]);
     };
     if (dtype_ == DType::f64)
       fill(degrees.mutable_data<double>());
@@ -169,14 +169,14 @@ class Builder {
       pairs.adjoint_mean = means(out_, turned);
       const Relation& local = pairs.edges.local_edges();
       Ints pair, place(order.size());
-      for (const int32_t e : order) pair.push_back(in_.pair[at(e)]);
+      for (const int32_t e : order) pair.push_back(in_.pair[index(e)]);
       result_->links = Relation::from_coo(local.num_src(), pair_count(targets), local.csr().indices,
                                           Tensor::from(pair, device_))
                            .as_part({source_cut.rows(), target_cut.rows(), edge_cut.rows()});
-      for (size_t k = 0; k < order.size(); ++k) place[at(order[k])] = static_cast<int32_t>(k);
+      for (size_t k = 0; k < order.size(); ++k) place[index(order[k])] = static_cast<int32_t>(k);
       std::vector<Ints> sends = sends_;
       for (Ints& list : sends)
-        for (int32_t& e : list) e = place[at(e)];
+        for (int32_t& e : list) e = place[index(e)];
       result_->to_sources = EdgeExchange(group, sends, counts_, turned, device_);
     }
     // A pair's entries by source; a source's by type, then target.
