@@ -38,24 +38,39 @@ Var softmax_of(const char* name, const Var& x, bool log) {
   });
 }
 
+// Saves a bit per element: not every next op saves the output.
+Var relu_of(const Var& x) {
+  const char* const name = name_of(Activation::relu).data();
+  const OpScope scope(name, x);
+  Tensor y = Tensor::empty_like(x.value());
+  if (!recording({x})) {
+    kernels::activate({.activation = Activation::relu, .x = x.value(), .y = y});
+    return y;
+  }
+  Tensor positive = Tensor::empty({kernels::sign_bytes(y.numel())}, DType::u8, y.device());
+  kernels::relu({.x = x.value(), .y = y, .positive = positive});
+  return detail::from_relu(record(name, y, {x}, [positive](Tensor dy, Gradients& out) {
+    if (detail::FusedGradients::through_relu(out)) return out.add(dy);
+    Tensor dx = reuse(dy);
+    kernels::relu_backward({.positive = positive, .dy = dy, .dx = dx});
+    out.add(dx);
+  }));
+}
+
 }  // namespace
 
 Var activate(Activation activation, const Var& x, float slope) {
   if (activation == Activation::none) return x;
+  if (activation == Activation::relu) return relu_of(x);
   const char* const name = name_of(activation).data();
   const OpScope scope(name, x);
   Tensor y = Tensor::empty_like(x.value());
   kernels::activate({.activation = activation, .slope = slope, .x = x.value(), .y = y});
-  // relu's derivative follows from its output, which the next op saves anyway.
-  const Saved saved(activation == Activation::relu ? y : x.value());
-  const Var result = record(name, y, {x}, [activation, slope, saved](Tensor dy, Gradients& out) {
-    if (detail::FusedGradients::through_relu(out)) return out.add(dy);
+  return record(name, y, {x}, [activation, slope, x = Saved(x.value())](Tensor dy, Gradients& out) {
     Tensor dx = reuse(dy);
-    kernels::activate_backward(
-        {.activation = activation, .slope = slope, .x = saved.get(), .dy = dy, .dx = dx});
+    kernels::activate_backward({.activation = activation, .slope = slope, .x = x.get(), .dy = dy, .dx = dx});
     out.add(dx);
   });
-  return detail::after(activation, result);
 }
 
 Var exp(const Var& x) { return apply("exp", Unary::exp, x); }

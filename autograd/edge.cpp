@@ -33,21 +33,24 @@ void detail::mean_weights(const Relation& relation, bool of_list, const Tensor& 
 
 namespace {
 
-struct MeanWeights {
-  Tensor weight;
-  MeanWeights carried_to(detail::Carrier& carrier) const { return {carrier.carry(weight)}; }
+struct MeanFactors {
+  Tensor factor;
+  MeanFactors carried_to(detail::Carrier& carrier) const { return {carrier.carry(factor)}; }
 };
 
 }  // namespace
 
-Tensor detail::mean_weights(const Relation& relation, DType features) {
+Tensor detail::mean_factors(const Relation& relation, DType features) {
   const DType accumulator = accumulator_dtype(features);
+  const bool of_list = relation.scatters(features);
   const auto make = [&] {
-    Tensor weight = Tensor::empty({relation.num_edges()}, accumulator, relation.device());
-    mean_weights(relation, relation.scatters(features), {}, weight);
-    return new MeanWeights{weight};
+    Tensor factor =
+        Tensor::empty({of_list ? relation.num_edges() : relation.num_dst()}, accumulator, relation.device());
+    of_list ? mean_weights(relation, true, {}, factor)
+            : kernels::mean_factors({.a = relation.csr(), .y = factor});
+    return new MeanFactors{factor};
   };
-  return relation.cache().get<MeanWeights>(static_cast<int64_t>(accumulator), make)->weight;
+  return relation.cache().get<MeanFactors>(2 * static_cast<int64_t>(accumulator) + of_list, make)->factor;
 }
 
 namespace {
@@ -113,8 +116,9 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
     return detail::reduce_neighbors("aggregate", relation, x, {options.reduce}, edge_weight);
   }
   const Tensor wide_weight = edge_weight ? edge_weight.value().to(accumulator) : Tensor();
-  Tensor weight = mean && !wide_weight ? detail::mean_weights(relation, x.dtype()) : wide_weight;
   const bool scatters = (!wide_weight || wide_weight.dims() == 1) && relation.scatters(x.dtype());
+  const bool scales = mean && !wide_weight && !scatters;  // sums by 1 / degree, not entries
+  Tensor weight = mean && !wide_weight ? detail::mean_factors(relation, x.dtype()) : wide_weight;
   if (mean && wide_weight) {
     weight = Tensor::empty_like(wide_weight);
     detail::mean_weights(relation, scatters, wide_weight, weight);
@@ -124,15 +128,16 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
   if (scatters) {
     kernels::spmm_coo({.a = relation.coo(), .values = weight, .x = detail::as_matrix(x.value()), .y = rows});
   } else {
-    kernels::sparse_product(
-        "aggregate",
-        {.a = detail::by_target(relation, weight), .x = detail::as_matrix(x.value()), .y = rows});
+    kernels::sparse_product("aggregate", {.a = relation.matrix(scales ? Tensor() : weight),
+                                          .x = detail::as_matrix(x.value()),
+                                          .y = rows,
+                                          .row_factor = scales ? weight : Tensor()});
   }
   const bool weight_learns = edge_weight && edge_weight.requires_grad();
   enum : size_t { kX, kWeight };
   return record(
       "aggregate", y, {x, edge_weight},
-      [relation, mean, scatters, weights, weight = weight ? Saved(weight) : Saved(), shape = x.shape(),
+      [relation, mean, scatters, scales, weights, weight = weight ? Saved(weight) : Saved(), shape = x.shape(),
        x = weight_learns ? Saved(x.value()) : Saved()](Tensor dy, Gradients& out) {
         const Tensor w = weight ? weight.get() : Tensor();
         const Tensor dy_rows = detail::as_matrix(dy);
@@ -159,8 +164,10 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
               "aggregate",
               {.a = detail::by_target(relation), .y = dy_rows, .x = detail::as_matrix(x.get()), .dw = dw});
         } else if (dx) {
-          kernels::sparse_product("aggregate",
-                                  {.a = detail::by_source(relation, w), .x = dy_rows, .y = dx_rows});
+          kernels::sparse_product("aggregate", {.a = scales ? kernels::by_column(relation.transposed(), w)
+                                                            : relation.adjoint(w),
+                                                .x = dy_rows,
+                                                .y = dx_rows});
         }
         if (dw && mean) detail::mean_weights(relation, scatters, dw, dw);
         if (dx) out.add(kX, dx);

@@ -61,7 +61,7 @@ Var target_loss(const char* name, void (*forward)(const kernels::TargetLossArgs&
                           [backward, some, x = Saved(x.value()), goal = Saved(goal), index = Saved(index),
                            weight = Saved(weight), total](Tensor dloss, Gradients& out) {
                             if (!some) return out.add(Tensor::zeros_like(x.get()));
-                            Tensor dx = Tensor::empty_like(x.get());
+                            Tensor dx = reuse(x.get());
                             backward({.x = x.get(),
                                       .target = goal.get(),
                                       .index = index.get(),
@@ -145,7 +145,7 @@ Var cross_entropy(const Var& x, const Tensor& target, const Tensor& selected,
                           [some, x = Saved(x.value()), label = Saved(label), index = Saved(index),
                            weight = Saved(by_class), ignored, total](Tensor dloss, Gradients& out) {
                             if (!some) return out.add(Tensor::zeros_like(x.get()));
-                            Tensor dx = Tensor::empty_like(x.get());
+                            Tensor dx = reuse(x.get());  // logits may be large, and nobody reads them again
                             kernels::softmax_cross_entropy_backward({.x = x.get(),
                                                                      .label = label.get(),
                                                                      .index = index.get(),

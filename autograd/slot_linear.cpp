@@ -19,10 +19,16 @@ Tensor matrix_of(const Tensor& slots, const SlotRange& range) {
       .reshape({range.targets(), std::ssize(range.types) * slots.size(1)});
 }
 
+/// Whether a range's types follow one another.
+bool is_run(const SlotRange& range) {
+  return range.types.back() - range.types.front() + 1 == std::ssize(range.types);
+}
+
 /// The matrices of a range's types under each other.
 Tensor stacked(const Tensor& w, const SlotRange& range) {
   const int64_t in = w.size(1), out = w.size(2);
   const Tensor all = w.reshape({w.size(0) * in, out});
+  if (is_run(range)) return all.rows(range.types.front() * in, (range.types.back() + 1) * in);
   Tensor stack = Tensor::empty({std::ssize(range.types) * in, out}, w.dtype(), w.device());
   for (int64_t k = 0; const int64_t type : range.types) {
     Tensor part = stack.rows(k * in, (k + 1) * in);
@@ -89,15 +95,19 @@ Var slot_linear(const Var& x, const Var& w, const TypedSlots& slots, int64_t tar
           out.add(kBias, dbias);
         }
         if (out.wanted(kW)) {
-          Tensor dw = Tensor::zeros(w.get().shape(), dy.dtype(), dy.device());
+          const bool alone = ranges.size() == 1 && is_run(ranges.front());
+          const bool all = alone && std::ssize(ranges.front().types) == w.get().size(0);
+          Tensor dw = all ? Tensor::empty(w.get().shape(), dy.dtype(), dy.device())
+                          : Tensor::zeros(w.get().shape(), dy.dtype(), dy.device());
           std::vector<bool> seen(static_cast<size_t>(dw.size(0)));
           Tensor none;
           for (const SlotRange& range : ranges) {
             const Tensor rows = matrix_of(x.get(), range);
-            Tensor stack = Tensor::empty({rows.size(1), dy.size(1)}, dy.dtype(), dy.device());
+            Tensor stack = alone ? stacked(dw, range)
+                                 : Tensor::empty({rows.size(1), dy.size(1)}, dy.dtype(), dy.device());
             kernels::weight_gradients(
                 {.x = rows, .dz = dy.rows(range.begin, range.end), .dw = stack, .dbias = none});
-            add_stack(stack, range, dw, seen);
+            if (!alone) add_stack(stack, range, dw, seen);
           }
           out.add(kW, dw);
         }

@@ -22,6 +22,7 @@ constexpr int64_t kLimit = (int64_t{1} << 31) - (int64_t{1} << 16);
 /// The transposed form. The order is needed even if the structure itself is shared.
 struct Turned : detail::SortedEdges {
   bool symmetric = false;
+  bool numbered = true;
 };
 
 bool equal(const Tensor& a, const Tensor& b) {
@@ -149,6 +150,12 @@ struct Relation::Impl {
     });
   }
 
+  const Tensor& turned_order() const {
+    const Turned& edges = turned();
+    ADJ_CHECK(edges.numbered, "relation: the {} edges of the transpose are not numbered", num_edges);
+    return edges.order;
+  }
+
   const Csr& sources() const {
     const bool* found = found_symmetric.if_made();
     return told_symmetric == true || (found != nullptr && *found) ? targets().csr : turned().csr;
@@ -203,7 +210,8 @@ struct Relation::Impl {
     if (const Turned* transpose = by_source.if_made())
       copy->by_source.put(
           {{kernels::carried_with_plan(transpose->csr, carrier), carrier.carry(transpose->order)},
-           transpose->symmetric});
+           transpose->symmetric,
+           transpose->numbered});
     if (const Tensor* degrees = in_degrees.if_made()) copy->in_degrees.put(carrier.carry(*degrees));
     if (const Tensor* degrees = out_degrees.if_made()) copy->out_degrees.put(carrier.carry(*degrees));
     for (size_t side = 0; side < 2; ++side) {
@@ -297,11 +305,12 @@ Relation Relation::from_both(Csr in_edges, Csr out_edges, Tensor out_order) {
                 in_edges.entries() == out_edges.entries() && in_edges.device() == out_edges.device(),
             "relation of [{}, {}] with {} edges: its transpose is [{}, {}] with {}", in_edges.rows,
             in_edges.cols, in_edges.entries(), out_edges.rows, out_edges.cols, out_edges.entries());
-  ADJ_CHECK(out_order && out_order.shape() == out_edges.indices.shape() && out_order.dtype() == DType::i32 &&
-                out_order.device() == out_edges.device(),
+  ADJ_CHECK(!out_order || (out_order.shape() == out_edges.indices.shape() &&
+                           out_order.dtype() == DType::i32 && out_order.device() == out_edges.device()),
             "relation: the order of {} transposed edges is {}", out_edges.entries(), out_order.str());
   const auto impl = std::make_shared<Impl>(std::move(in_edges), false);
-  impl->by_source.put({{std::move(out_edges), std::move(out_order)}, false});
+  const bool numbered = static_cast<bool>(out_order);
+  impl->by_source.put({{std::move(out_edges), std::move(out_order)}, false, numbered});
   return {impl, false};
 }
 
@@ -386,10 +395,10 @@ EdgeIndex Relation::edge_index() const {
 const Csr& Relation::csr() const { return reversed_ ? impl().sources() : impl().targets().csr; }
 const Csr& Relation::transposed() const { return reversed_ ? impl().targets().csr : impl().sources(); }
 const Tensor& Relation::csr_order() const {
-  return reversed_ ? impl().turned().order : impl().targets().order;
+  return reversed_ ? impl().turned_order() : impl().targets().order;
 }
 const Tensor& Relation::transposed_order() const {
-  return reversed_ ? impl().targets().order : impl().turned().order;
+  return reversed_ ? impl().targets().order : impl().turned_order();
 }
 
 bool Relation::scatters(DType features) const {

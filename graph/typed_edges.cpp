@@ -4,6 +4,7 @@
 #include <adjoint/kernels/aggregate/coo_sums.h>
 #include <adjoint/kernels/index/select.h>
 #include <adjoint/kernels/sparse/csr.h>
+#include <adjoint/kernels/sparse/split_rows.h>
 
 #include <algorithm>
 #include <memory>
@@ -112,6 +113,11 @@ struct TargetSpan {
   int64_t first, last = -1;
 };
 
+/// In the cache beside those of typed_slots().
+struct AllSlots {
+  std::shared_ptr<const TypedSlots> slots;
+};
+
 /// What slots are made of: by type the span of its targets, and the number of pairs.
 struct TypeSpans {
   std::vector<TargetSpan> of_type;
@@ -152,6 +158,16 @@ struct TypeSpans {
   }
 };
 
+/// A relation with its transpose, whose edges have no numbers: an order would be as large as the structure.
+Relation with_transpose(Csr rows) {
+  const Device device = rows.device();
+  Csr columns{rows.cols, rows.rows, Tensor::empty({rows.cols + 1}, DType::i64, device),
+              Tensor::empty_like(rows.indices)};
+  Tensor order = Tensor::empty_like(rows.indices);
+  kernels::transpose({.a = rows, .offsets = columns.offsets, .indices = columns.indices, .order = order});
+  return Relation::from_both(std::move(rows), std::move(columns));
+}
+
 std::shared_ptr<const TypedSlots> make_slots(const Relation& relation, const Tensor& types, int64_t num_types,
                                              bool loops) {
   check_range("edge types: edge", types, num_types);
@@ -186,7 +202,29 @@ std::shared_ptr<const TypedSlots> make_slots(const Relation& relation, const Ten
   const Tensor sources =
       loops ? detail::concatenated(csr.indices, detail::iota(relation.num_dst(), device)) : csr.indices;
   Csr rows = detail::sorted_edges(relation.num_src(), count, {sources, Tensor::from(slot, device)}).csr;
-  slots.edges = Relation::from_csr(std::move(rows), false);
+  slots.edges = with_transpose(std::move(rows));
+  return std::make_shared<const TypedSlots>(std::move(slots));
+}
+
+std::shared_ptr<const TypedSlots> make_all_slots(const Relation& relation, const Tensor& types,
+                                                 int64_t num_types, bool loops) {
+  if (types.device().is_cpu()) check_range("edge types: edge", types, num_types);
+  const Csr& csr = relation.csr();
+  const int64_t width = num_types + (loops ? 1 : 0);
+  const Device device = relation.device();
+  Csr rows{csr.rows * width, csr.cols, Tensor::empty({csr.rows * width + 1}, DType::i64, device),
+           Tensor::empty({csr.entries() + (loops ? csr.rows : 0)}, DType::i32, device)};
+  kernels::split_rows({.a = csr,
+                       .type = types,
+                       .order = relation.csr_order(),
+                       .types = num_types,
+                       .loops = loops,
+                       .offsets = rows.offsets,
+                       .indices = rows.indices});
+  rows.ascending = csr.ascending;
+  TypedSlots slots{{{0, csr.rows, 0, {}}}, with_transpose(std::move(rows))};
+  for (int64_t type = 0; type < width; ++type) slots.ranges.front().types.push_back(type);
+  if (csr.rows == 0) slots.ranges.clear();
   return std::make_shared<const TypedSlots>(std::move(slots));
 }
 
@@ -219,6 +257,20 @@ std::shared_ptr<const TypedSlots> typed_slots(const Relation& relation, const Te
   return derived<std::shared_ptr<const TypedSlots>>(relation, types, num_types, loops ? 1 : 0, [&] {
     return make_slots(relation, types, num_types, loops);
   });
+}
+
+std::shared_ptr<const TypedSlots> all_slots(const Relation& relation, const Tensor& types, int64_t num_types,
+                                            bool loops) {
+  check_types(relation, types);
+  const int64_t targets = relation.num_dst(), width = num_types + (loops ? 1 : 0);
+  ADJ_CHECK(!loops || targets <= relation.num_src(),
+            "typed slots: {} targets but {} sources, expected the targets among the sources", targets,
+            relation.num_src());
+  const int64_t filled = relation.num_edges() + (loops ? targets : 0);
+  if (width > kernels::kMostSplitTypes || width * targets > 2 * filled) return nullptr;
+  return derived<AllSlots>(relation, types, num_types, loops ? 1 : 0, [&] {
+           return AllSlots{make_all_slots(relation, types, num_types, loops)};
+         }).slots;
 }
 
 Tensor typed_mean_weights(const Relation& relation, const Tensor& types, int64_t num_types, DType dtype) {

@@ -8,6 +8,9 @@
 
 namespace adj {
 
+/// Edges from which on fewer products count for more than fewer launches.
+inline constexpr int64_t kManyTypedEdges = 1 << 20;
+
 /// Which node of an edge.
 enum class EdgeEnd : uint8_t { source, target };
 
@@ -53,7 +56,14 @@ struct TypedSlots {
 /// null for fewer edges than `least`, too, whose products are bound by launches. Reads all types on the host.
 /// Cached and checked as pairs are.
 std::shared_ptr<const TypedSlots> typed_slots(const Relation& relation, const Tensor& types,
-                                              int64_t num_types, bool loops, int64_t least = 1 << 20);
+                                              int64_t num_types, bool loops, int64_t least = kManyTypedEdges);
+
+/// The same with a slot of every target for every type, in one range: made on the relation's device without reading
+/// anything on the host, by two launches and a transpose. For relations whose steps are bound by launches, as
+/// sampled blocks; null for more than 63 types, and for so few edges that most slots would be empty. A type out of
+/// range throws on a CPU at once, on a GPU at the next read from it. Cached and checked as pairs are.
+std::shared_ptr<const TypedSlots> all_slots(const Relation& relation, const Tensor& types, int64_t num_types,
+                                            bool loops);
 
 /// 1 / c_{i,r} (R-GCN eq. 2, Schlichtkrull et al. 2018), c the number of edges of type r that end at target
 /// i: [M] float32 or float64, by edge number of the pairs of sources. Cached likewise.

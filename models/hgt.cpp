@@ -54,6 +54,7 @@ struct Hgt : NodeModel {
     return x.is_typed() ? gelu(first(x.typed())) : NodeModel::input(x);
   }
   void prepare_block(const Block& block) const override { (void)types_of(block); }
+  bool sums_block_rows() const override { return false; }  // but over their types
   std::vector<const nn::Embedding*> tables() const override { return first.tables(); }
   std::string describe() const override { return name; }
 

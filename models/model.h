@@ -69,6 +69,8 @@ struct NodeModel : Model {
   /// The first layer that passes gradients to its sources if the features have none: those before it sum the
   /// features themselves, and need no transposes of their blocks.
   virtual size_t first_transposed() const { return 0; }
+  /// Whether layers sum over the rows of blocks; else prepare_block() makes of them what they sum over.
+  virtual bool sums_block_rows() const { return true; }
   /// Whether PaddedBlocks give the same outputs, and a step over them can be captured: a row of each layer
   /// depends on nothing but its in-edges (with batch norm it does, and in a GCN on its sources' degrees), and
   /// the host reads nothing (as it does to replace self-loops for a GAT).

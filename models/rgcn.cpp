@@ -65,6 +65,7 @@ struct Relational : NodeModel {
     prepare_first(graph);
   }
   void prepare_block(const Block& block) const override { prepare_first(block); }
+  bool sums_block_rows() const override { return false; }  // but over their types
   void prepare_first(const nn::Structure& structure) const {
     if constexpr (requires { convs[0].prepare(structure); })
       if (!convs.empty()) convs[0].prepare(structure);

@@ -30,7 +30,7 @@ struct Sage : Stack<nn::SAGEConv> {
     NodeModel::prepare(graph);
   }
   void prepare_block(const Block& block) const override {
-    if (takes_means) (void)adj::detail::mean_weights(block.relation(), parameters().front().dtype());
+    if (takes_means) (void)adj::detail::mean_factors(block.relation(), parameters().front().dtype());
   }
   size_t first_transposed() const override { return sums_features ? 1 : 0; }
   PropagationMatrix propagation_matrix() const override {

@@ -23,7 +23,8 @@ NeighborLoader loader_of(const Run& run, const models::NodeModel& model, const N
                                 .loading = std::move(options),
                                 .first_transposed = model.first_transposed(),
                                 .features = features,
-                                .plans = plans}};
+                                .plans = plans,
+                                .rows = model.sums_block_rows()}};
 }
 
 class NeighborBatches : public NodeBatches {

@@ -45,9 +45,10 @@ void check_sampled_for(std::string_view loader, Device home, Device device);
 /// Builds the derived structures that the options request.
 void derive(const LoaderOptions& options, const Graph& graph);
 void derive(const LoaderOptions& options, const std::vector<Block>& blocks, size_t first_transposed = 0);
-/// What a step would else wait for: plans of the blocks' rows and LoaderOptions::derive_block, on the
-/// batches' device.
+/// What a step would else wait for, on the batches' device: plans of the blocks' rows.
 void plan_blocks(const LoaderOptions& options, const std::vector<Block>& blocks, size_t first_transposed = 0);
+/// Likewise LoaderOptions::derive_block of each.
+void derive_blocks(const LoaderOptions& options, const std::vector<Block>& blocks);
 
 /// The batch on a device: these members by one transfer, with derived structures, and its features.
 template <class Batch, class... Member>

@@ -82,8 +82,12 @@ void plan_blocks(const LoaderOptions& options, const std::vector<Block>& blocks,
     const Relation& relation = blocks[l].relation();
     kernels::plan_rows({.a = relation.csr()});
     if (options.backward && l >= first_transposed) kernels::plan_rows({.a = relation.transposed()});
-    if (options.derive_block) options.derive_block(blocks[l]);
   }
+}
+
+void derive_blocks(const LoaderOptions& options, const std::vector<Block>& blocks) {
+  if (!options.derive_block) return;
+  for (const Block& block : blocks) options.derive_block(block);
 }
 
 }  // namespace adj::detail

@@ -166,6 +166,7 @@ struct LinkBatches {
     detail::derive(options.loading, batch.blocks);
     LinkBatch result = batch.to(device);
     detail::plan_blocks(options.loading, result.blocks);
+    detail::derive_blocks(options.loading, result.blocks);
     result.x = detail::gather_features(kLinkLoader, *x, batch.blocks.front().src_nodes(),
                                        result.blocks.front().src_nodes(), device);
     return result;

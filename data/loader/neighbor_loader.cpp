@@ -27,9 +27,11 @@ Loader<NeighborBatch> loader_of(Graph graph, std::shared_ptr<const FeatureStore>
                                 .x = {},
                                 .y = detail::gather_labels(y, index.items),
                                 .seeds = index.items};
-            detail::derive(options.loading, batch.blocks, options.first_transposed);
+            const size_t first = options.rows ? options.first_transposed : batch.blocks.size();
+            detail::derive(options.loading, batch.blocks, first);
             NeighborBatch result = batch.to(device);
-            if (options.plans) detail::plan_blocks(options.loading, result.blocks, options.first_transposed);
+            if (options.plans && options.rows) detail::plan_blocks(options.loading, result.blocks, first);
+            if (options.plans) detail::derive_blocks(options.loading, result.blocks);
             if (!options.features) return result;
             result.x = detail::gather_features(kNeighborLoader, *x, batch.blocks.front().src_nodes(),
                                                result.blocks.front().src_nodes(), device);

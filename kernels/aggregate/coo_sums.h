@@ -61,6 +61,20 @@ struct CooGcnNormalizeArgs {
 };
 ADJ_KERNEL(coo_gcn_normalize, CooGcnNormalizeArgs)  ///< GCN weights of an unsorted list.
 
+/// y[i] = 1 / (number of entries of row i), [rows] float32 or float64: turns a sum over the row into a mean. 0 for
+/// a row without entries.
+struct MeanFactorsArgs {
+  const Csr& a;
+  Tensor& y;
+
+  void check(std::string_view op) const {
+    check_float(op, "y", y);
+    check_csr(op, a);
+    check_tensor(op, "y", y, {a.rows}, y.dtype(), a.device());
+  }
+};
+ADJ_KERNEL(mean_factors, MeanFactorsArgs)  ///< Factors with which sums over rows are means.
+
 /// y = w_ij / (number of entries of row i): turns a weighted sum over the row into a mean of weighted terms.
 /// `w` [M] or [M, H] by edge number (entry k is edge order[k], or k); absent: all ones. `y` has the same
 /// layout, in float32 or float64, and may be `w`. `a.values` is not read.

@@ -43,7 +43,8 @@ inline void check_weights(std::string_view op, std::string_view name, const CsrM
 /// features with a weight. `activation` is none or relu. A's values have the accumulator dtype. Each row is
 /// summed in entry order or in a fixed tree that depends only on the structure, never on threads. Rows
 /// without entries give act(bias). Values [M,H] are weights per head: values[:, h] belongs to features [h D,
-/// (h + 1) D), D = F / H, as in multi-head attention. `y` may have more columns than x: the result is then
+/// (h + 1) D), D = F / H, as in multi-head attention. `row_factor` [rows], optional, in the dtype of the values:
+/// each row's sum is multiplied by it before the bias. Not by heads. `y` may have more columns than x: the result is then
 /// columns [first_column, first_column + F) of y, with the bits of a product of all columns. Not by heads.
 /// `local` [n, as y], optional: rows [local_row, local_row + n) of x are not read, but those of the same
 /// columns of local, which a rank has already.
@@ -56,6 +57,7 @@ struct SpmmArgs {
   int64_t first_column = 0;
   const Tensor& local = kAbsent;
   int64_t local_row = 0;
+  const Tensor& row_factor = kAbsent;
 
   bool is_slice() const { return x.size(1) != y.size(1); }  ///< whether y has more columns than x
 
@@ -63,6 +65,10 @@ struct SpmmArgs {
     const int64_t width = detail::check_product(op, a, x, a.csr.cols);
     if (a.values) detail::check_weights(op, "values", a, a.values, x);
     if (bias) check_tensor(op, "bias", bias, {width}, x.dtype(), x.device());
+    if (row_factor) {
+      check_tensor(op, "row_factor", row_factor, {a.csr.rows}, accumulator_dtype(x.dtype()), x.device());
+      ADJ_CHECK(heads_of(a.values) == 1, "{}: a row_factor, and {} heads", op, heads_of(a.values));
+    }
     check_tensor(op, "y", y, {a.csr.rows, y && y.dims() == 2 ? y.size(1) : width}, x.dtype(), x.device());
     ADJ_CHECK(first_column >= 0 && first_column + width <= y.size(1), "{}: columns {} to {} of y, {}", op,
               first_column, first_column + width, y.str());

@@ -145,6 +145,39 @@ struct ActivateBackwardArgs {
 };
 ADJ_KERNEL(activate_backward, ActivateBackwardArgs)  ///< The gradient of activate().
 
+/// Bytes of a bit for each of `n` elements.
+constexpr int64_t sign_bytes(int64_t n) { return (n + 7) / 8; }
+
+/// y = relu(x), any shape, and which elements are positive: bit k % 8 of byte k / 8 of `positive`, uint8
+/// [ceil(n / 8)], for element k of n. All that the gradient needs, in an eighth of a byte each. `y` may be `x`.
+struct ReluArgs {
+  const Tensor& x;
+  Tensor& y;
+  Tensor& positive;
+
+  void check(std::string_view op) const {
+    check_float(op, "x", x);
+    check_like(op, "y", y, x);
+    check_tensor(op, "positive", positive, {sign_bytes(x.numel())}, DType::u8, x.device());
+  }
+};
+ADJ_KERNEL(relu, ReluArgs)  ///< relu, and the signs of its inputs.
+
+/// dx = dy where the bit of `positive` is set, else 0 times dy. `dx` may be `dy`.
+struct ReluBackwardArgs {
+  const Tensor& positive;
+  const Tensor& dy;
+  Tensor& dx;
+
+  Device device() const { return dy.device(); }  ///< where the kernel runs
+  void check(std::string_view op) const {
+    check_float(op, "dy", dy);
+    check_like(op, "dx", dx, dy);
+    check_tensor(op, "positive", positive, {sign_bytes(dy.numel())}, DType::u8, dy.device());
+  }
+};
+ADJ_KERNEL(relu_backward, ReluBackwardArgs)  ///< The gradient of relu().
+
 /// Calls `f.template operator()<A>()` with A = `activation`.
 template <class F>
 decltype(auto) dispatch_activation(Activation activation, F&& f) {

@@ -10,7 +10,7 @@ namespace adj::kernels {
 // a row selected several times counts as often, in the loss and in the gradient. `loss` has one element.
 // Losses, their gradients and the targets of bce and mse have the accumulator dtype. The backward passes take
 // dloss (one element, on the device), write every row of the gradient (zeros for rows not selected), and
-// recompute the forward values: only the inputs are saved. K = 0 is an error, and so is a row of `index` or a
+// recompute the forward values: only the inputs are saved. `dx` may be `x`. K = 0 is an error, and so is a row of `index` or a
 // label out of range. The CPU throws at once; a GPU, which does not synchronize within a step, sets the loss
 // to NaN, and the next read from that device throws.
 
@@ -48,7 +48,6 @@ inline void check_targets(std::string_view op, const Tensor& x, const Tensor& ta
 inline void check_gradient(std::string_view op, const Tensor& x, const Tensor& dloss, const Tensor& dx) {
   check_scalar(op, "dloss", dloss, accumulator_dtype(x.dtype()), x.device());
   check_like(op, "dx", dx, x);
-  ADJ_CHECK(!dx.shares_storage_with(x), "{}: dx cannot be x", op);
 }
 
 }  // namespace detail

@@ -30,20 +30,25 @@ void check_matrix(std::string_view op, const CsrMatrix& a, DType dtype) {
   check_csr(op, a.csr);
   if (a.order) check_tensor(op, "order", a.order, {a.csr.entries()}, DType::i32, a.csr.device());
   if (a.values) check_tensor(op, "values", a.values, {a.values.numel()}, dtype, a.csr.device());
-  ADJ_CHECK(
-      !a.values || (a.order ? a.values.numel() >= a.csr.entries() : a.values.numel() == a.csr.entries()),
-      "{}: {} values for {} entries", op, a.values.numel(), a.csr.entries());
+  if (a.values && has_column_values(a))
+    ADJ_CHECK(a.values.numel() == a.csr.cols, "{}: {} values for {} columns", op, a.values.numel(),
+              a.csr.cols);
+  else
+    ADJ_CHECK(
+        !a.values || (a.order ? a.values.numel() >= a.csr.entries() : a.values.numel() == a.csr.entries()),
+        "{}: {} values for {} entries", op, a.values.numel(), a.csr.entries());
 }
 
 void check_entries(std::string_view op, std::string_view name, const CsrMatrix& a, const Tensor& tensor,
                    DType dtype) {
-  const int64_t entries = a.csr.entries();
+  const int64_t entries = has_column_values(a) ? a.csr.cols : a.csr.entries();
   ADJ_CHECK(tensor && (tensor.dims() == 1 || tensor.dims() == 2) && tensor.dtype() == dtype &&
                 tensor.device() == a.csr.device() && heads_of(tensor) >= 1,
             "{}: {} is {}, expected {} [{}] or [{}, H] on {}", op, name, tensor.str(), name_of(dtype),
             entries, entries, a.csr.device().str());
-  ADJ_CHECK(a.order ? tensor.size(0) >= entries : tensor.size(0) == entries, "{}: {} is {}, for {} entries",
-            op, name, tensor.str(), entries);
+  const bool exact = !a.order || has_column_values(a);
+  ADJ_CHECK(exact ? tensor.size(0) == entries : tensor.size(0) >= entries, "{}: {} is {}, for {} {}", op, name,
+            tensor.str(), entries, has_column_values(a) ? "columns" : "entries");
 }
 
 }  // namespace adj::kernels

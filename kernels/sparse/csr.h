@@ -5,6 +5,13 @@
 
 namespace adj::kernels {
 
+/// The matrix whose entries in column j are factor[j], `factor` [cols]: its order is the indices themselves.
+inline CsrMatrix by_column(const Csr& csr, Tensor factor) { return {csr, std::move(factor), csr.indices}; }
+/// Whether `a` has a value per column, as of by_column().
+inline bool has_column_values(const CsrMatrix& a) {
+  return a.order && a.order.numel() > 0 && a.order.raw_data() == a.csr.indices.raw_data();
+}
+
 /// Throws, naming the kernel `op`, unless the structure's shapes, dtypes and devices are consistent.
 void check_csr(std::string_view op, const Csr& csr);
 

@@ -18,8 +18,8 @@ const char* width_obstacle(int64_t width, int64_t heads) {
 std::shared_ptr<const RowTiles> tiles_of_product(std::string_view op, const CsrMatrix& a, int64_t width,
                                                  DType features, const KeptValues* kept) {
   const TiledOp kind = kept != nullptr ? kept->factors ? TiledOp::product : TiledOp::kept_weights
-                       : a.values      ? TiledOp::new_weights
-                                       : TiledOp::product;
+                       : a.values && !has_column_values(a) ? TiledOp::new_weights
+                                                            : TiledOp::product;
   return choose_tiles(op, a.csr, width, features, kind, weights_obstacle(a.values));
 }
 
@@ -27,8 +27,15 @@ std::shared_ptr<const RowTiles> tiles_of_product(std::string_view op, const CsrM
 void product(const SpmmArgs& args, const RowTiles* cut, const KeptValues* kept) {
   const CsrMatrix& a = args.a;
   if (cut == nullptr) return spmm(args);
-  const TileValues values =
-      kept != nullptr ? kept->values(*cut) : make_tile_values(*cut, a.values, a.order, args.x.dtype());
+  TileValues values;
+  if (kept != nullptr) {
+    values = kept->values(*cut);
+  } else if (has_column_values(a)) {
+    values.column_factor = a.values;
+  } else {
+    values = make_tile_values(*cut, a.values, a.order, args.x.dtype());
+  }
+  if (args.row_factor) values.row_factor = args.row_factor;
   tile_spmm({.tiles = *cut,
              .values = values,
              .x = args.x,

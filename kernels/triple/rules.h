@@ -3,7 +3,9 @@
 #include <adjoint/core/dtype.h>
 #include <adjoint/kernels/types/triple.h>
 
+#include <cfloat>
 #include <cmath>
+#include <type_traits>
 
 // The arithmetic of one coordinate, on either device. A unit is a coordinate, or of complex numbers a pair of
 // them, d and d + half.
@@ -72,13 +74,38 @@ ADJ_HOST_DEVICE inline void query_unit_backward(TripleModel model, bool inverse,
   }
 }
 
+/// √x, on a GPU in float32 by one instruction of its special functions, which bound the sums of moduli: it is
+/// exact to an ulp or so, and 0 for subnormal numbers.
+template <class T>
+ADJ_HOST_DEVICE inline T fast_root(T x) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (std::is_same_v<T, float>) {
+    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(x) : "f"(x));
+    return x;
+  }
+#endif
+  return std::sqrt(x);
+}
+/// 1 / √x likewise; 0 where √x is.
+template <class T>
+ADJ_HOST_DEVICE inline T fast_inverse_root(T x) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (std::is_same_v<T, float>) {
+    float y;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return x >= FLT_MIN ? y : 0.0f;
+  }
+#endif
+  return x > 0 ? T{1} / std::sqrt(x) : T{0};
+}
+
 /// One unit's term of a distance: of its difference (re, im).
 template <TripleScore kScore, class T>
 ADJ_HOST_DEVICE inline T distance_term(T re, T im) {
   if constexpr (kScore == TripleScore::dot) return re * im;  // of the two numbers themselves
   if constexpr (kScore == TripleScore::l1) return std::abs(re);
   if constexpr (kScore == TripleScore::l2) return re * re;
-  return std::sqrt(re * re + im * im);
+  return fast_root(re * re + im * im);
 }
 /// The score of summed terms.
 template <TripleScore kScore, class T>
@@ -99,8 +126,7 @@ ADJ_HOST_DEVICE inline void add_direction(T weight, T re, T im, T& d_re, T& d_im
   if constexpr (kScore == TripleScore::l1) d_re -= re > 0 ? weight : re < 0 ? -weight : T{0};
   if constexpr (kScore == TripleScore::l2) d_re -= weight * re;
   if constexpr (kScore == TripleScore::modulus) {
-    const T length = std::sqrt(re * re + im * im);
-    const T share = length > 0 ? weight / length : T{0};
+    const T share = weight * fast_inverse_root(re * re + im * im);
     d_re -= share * re;
     d_im -= share * im;
   }

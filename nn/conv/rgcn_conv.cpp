@@ -1,4 +1,5 @@
 #include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/detail/edge.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/grouped_linear.h>
 #include <adjoint/autograd/linear.h>
@@ -6,6 +7,7 @@
 #include <adjoint/graph/detail/rank_pairs.h>
 #include <adjoint/graph/ranks/rank_scope.h>
 #include <adjoint/graph/typed_edges.h>
+#include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/nn/conv/rgcn_conv.h>
 #include <adjoint/nn/detail/rank_rows.h>
 #include <adjoint/nn/init.h>
@@ -90,8 +92,11 @@ Var RGCNConv::neighbors(const Relation& relation, const Tensor& types, const Var
 
 std::shared_ptr<const TypedSlots> RGCNConv::slots_of(const Relation& relation, const Tensor& types,
                                                      bool with_root) const {
-  const bool whole = options_.blocks == 0 && !relation.is_rank_part();
-  return whole ? typed_slots(relation, types, relations_, with_root) : nullptr;
+  if (options_.blocks > 0 || relation.is_rank_part()) return nullptr;
+  if (auto slots = typed_slots(relation, types, relations_, with_root)) return slots;
+  // Fewer launches, and wider sums; few products of wide sources would be less work.
+  const bool few = relation.num_edges() < kManyTypedEdges && in_.src <= 4 * out_;
+  return few ? all_slots(relation, types, relations_, with_root) : nullptr;
 }
 
 // The targets' own features are those of a further type of edge, so that each is multiplied once.
@@ -142,7 +147,9 @@ void RGCNConv::prepare(const Structure& structure, const Tensor& types) const {
     return;
   }
   if (const auto slots = slots_of(edges, of_edges, static_cast<bool>(root))) {
-    (void)slots->edges.transposed();
+    if (options_.aggr == Reduce::mean) (void)adj::detail::mean_factors(slots->edges, weight.dtype());
+    kernels::plan_rows({.a = slots->edges.csr()});
+    kernels::plan_rows({.a = slots->edges.transposed()});
     return;
   }
   const bool targets_alone = surely_sums_first(edges);

@@ -45,11 +45,16 @@ TEST_CASE("sums of slots times their matrices equal loops over the edges, and gr
     const Dense features(x), maps(w.reshape({(kTypes + 1) * kIn, kOut})), shift(bias.reshape({1, kOut}));
     std::map<std::pair<int32_t, int32_t>, double> count;
     for (size_t e = 0; e < edges.src.size(); ++e) ++count[{edges.type[e], edges.dst[e]}];
-    for (const bool loops : {false, true}) {
-      const auto slots = typed_slots(relation, types, kTypes, loops, 0);
+    for (const auto& [loops, all] : {std::pair(false, false), {true, false}, {false, true}, {true, true}}) {
+      CAPTURES(loops, all);
+      const auto slots = all ? all_slots(relation, types, kTypes, loops)
+                             : typed_slots(relation, types, kTypes, loops, 0);
       REQUIRE(slots != nullptr);
       CHECK(slots->edges.num_edges() == (loops ? 617 : 600));
-      CHECK(slots->edges.num_dst() == (loops ? 42 : 25));  // of 5, 5 and 5 targets of 2, 2 and 1 types
+      if (all)
+        CHECK(slots->edges.num_dst() == kTargets * (loops ? 8 : 7));
+      else
+        CHECK(slots->edges.num_dst() == (loops ? 42 : 25));  // of 5, 5 and 5 targets of 2, 2 and 1 types
       for (const Reduce reduce : {Reduce::sum, Reduce::mean}) {
         Dense expected(kTargets, kOut);
         const auto add = [&](int32_t source, int32_t target, int64_t type, double share) {

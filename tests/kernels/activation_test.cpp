@@ -45,6 +45,37 @@ TEST_CASE("activate: large inputs, zero and NaN") {
   });
 }
 
+TEST_CASE("relu by signs has the bits of activate, forward and backward") {
+  on_devices_and_features([](Device device, DType dtype) {
+    for (const int64_t n : {0, 1, 7, 8, 9, 31, 64, 1003, 70001})
+      for (const int64_t offset : {0, 1}) {
+        CAPTURES(n, offset);
+        const Tensor x = at_offset(offset, random_tensor({n}, dtype, device)),
+                     dy = at_offset(offset, random_tensor({n}, dtype, device));
+        Tensor y = Tensor::full({n}, 9.0, dtype, device), expected = Tensor::empty_like(y),
+               dx = Tensor::empty_like(y), expected_dx = Tensor::empty_like(y),
+               positive = Tensor::full({(n + 7) / 8}, 255.0, DType::u8, device);
+        kernels::relu({.x = x, .y = y, .positive = positive});
+        kernels::activate({.activation = Activation::relu, .x = x, .y = expected});
+        CHECK(same_bits(y, expected));
+        kernels::relu_backward({.positive = positive, .dy = dy, .dx = dx});
+        kernels::activate_backward({.activation = Activation::relu, .x = y, .dy = dy, .dx = expected_dx});
+        CHECK(same_bits(dx, expected_dx));
+        const std::vector<uint8_t> bytes = positive.to_vector<uint8_t>();
+        const Numbers inputs = values(x);
+        for (size_t k = 0; k < inputs.size(); ++k) CHECK((bytes[k / 8] >> k % 8 & 1) == (inputs[k] > 0 ? 1 : 0));
+        Tensor over = x.clone();
+        kernels::relu({.x = over, .y = over, .positive = positive});
+        CHECK(same_bits(over, expected));
+      }
+    Tensor odd = Tensor::from(Numbers{NAN, 1.0, -0.0}).to(dtype).to(device),
+           positive = Tensor::empty({1}, DType::u8, device);
+    kernels::relu({.x = odd, .y = odd, .positive = positive});
+    CHECK(std::isnan(values(odd)[0]));
+    CHECK(positive.to_vector<uint8_t>()[0] == 2);
+  });
+}
+
 TEST_CASE("activate refuses other shapes and dtypes") {
   const Tensor x = random_tensor({4, 3});
   Tensor other = Tensor::empty({3, 4}), ints = Tensor::empty({4, 3}, DType::i32);

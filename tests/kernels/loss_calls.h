@@ -61,10 +61,17 @@ struct LossCall {
     return loss;
   }
   Tensor backward(Loss which, double gradient = 1.0) const {
-    Tensor dx = Tensor::full(x.shape(), 9.0, x.dtype(), x.device());
+    Tensor dx = Tensor::full(x.shape(), 9.0, x.dtype(), x.device()), over = x.clone();
+    write_gradient(which, gradient, x, dx);
+    write_gradient(which, gradient, over, over);
+    CHECK(same_bits(over, dx));
+    return dx;
+  }
+  /// `dx` may be `logits`.
+  void write_gradient(Loss which, double gradient, const Tensor& logits, Tensor& dx) const {
     const Tensor dloss = scalar(gradient);
     if (which == Loss::cross_entropy)
-      kernels::softmax_cross_entropy_backward({.x = x,
+      kernels::softmax_cross_entropy_backward({.x = logits,
                                                .label = label,
                                                .index = index,
                                                .weight = weight,
@@ -73,7 +80,7 @@ struct LossCall {
                                                .dloss = dloss,
                                                .dx = dx});
     else if (which != Loss::mse)
-      kernels::bce_with_logits_backward({.x = x,
+      kernels::bce_with_logits_backward({.x = logits,
                                          .target = target,
                                          .index = index,
                                          .positive = weights_for(which),
@@ -82,8 +89,7 @@ struct LossCall {
                                          .dx = dx});
     else
       kernels::mse_loss_backward(
-          {.x = x, .target = target, .index = index, .total = total, .dloss = dloss, .dx = dx});
-    return dx;
+          {.x = logits, .target = target, .index = index, .total = total, .dloss = dloss, .dx = dx});
   }
 };
 

@@ -86,6 +86,44 @@ TEST_CASE("spmm of very heavy rows, wide rows and rows at any address") {
   });
 }
 
+TEST_CASE("factors of rows and of columns are those of their entries") {
+  on_devices_and_features([](Device device, DType dtype) {
+    std::vector<int64_t> lengths(300, 7);
+    lengths[0] = lengths[299] = 0;
+    lengths[1] = 9000;  // in parts, which are merged
+    const DType accumulator = accumulator_dtype(dtype);
+    for (const bool large : {false, true}) {
+      const HostCsr m = large ? random_structure(lengths, 500, device) : small(device);
+      const Tensor row = random_tensor({m.csr.rows}, accumulator, device),
+                   column = random_tensor({m.csr.cols}, accumulator, device);
+      const Numbers of_row = values(row), of_column = values(column);
+      Numbers each_row(uz(m.csr.entries())), each_column(each_row.size());
+      m.each([&](size_t i, size_t j, size_t e) {
+        each_row[e] = of_row[i];
+        each_column[e] = of_column[j];
+      });
+      const auto entries = [&](const Numbers& numbers) {
+        return tensor_of(numbers, {std::ssize(numbers)}, accumulator, device);
+      };
+      for (const int64_t width : {1, 3, 64, 130}) {
+        CAPTURES(large, width);
+        const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
+        Tensor y = Tensor::full({m.csr.rows, width}, NAN, dtype, device);
+        kernels::spmm({.a = {m.csr, {}, {}}, .x = x, .y = y, .row_factor = row});
+        CHECK(close(y, plain_spmm(m, m.csr.rows, entries(each_row), x), allowed(dtype)));
+        kernels::spmm({.a = kernels::by_column(m.csr, column), .x = x, .y = y});
+        CHECK(close(y, plain_spmm(m, m.csr.rows, entries(each_column), x), allowed(dtype)));
+      }
+    }
+    const HostCsr m = small(device);
+    const Tensor x = random_tensor({m.csr.cols, 4}, dtype, device);
+    Tensor y = Tensor::empty({m.csr.rows, 4}, dtype, device);
+    const Tensor wrong = random_tensor({m.csr.cols + m.csr.rows}, accumulator, device);
+    CHECK_ERROR_HAS(kernels::spmm({.a = {m.csr, {}, {}}, .x = x, .y = y, .row_factor = wrong}), "row_factor");
+    CHECK_ERROR_HAS(kernels::spmm({.a = kernels::by_column(m.csr, wrong), .x = x, .y = y}), "columns");
+  });
+}
+
 TEST_CASE("a product of some columns goes to columns of a wider result, with the bits of all") {
   on_devices_and_features([](Device device, DType dtype) {
     std::vector<int64_t> lengths(300, 7);

@@ -183,15 +183,24 @@ TEST_CASE("two threads run one layer, each on its own input, in evaluation mode"
   check(Model<PNAConv>(4, 4, std::vector<int64_t>{1, 2, 3}));
 }
 
-TEST_CASE("mean weights are cached with the relation") {
+TEST_CASE("mean factors are cached with the relation") {
   Draw draw(72, Device::cpu());
   const Relation relation = Relation::from_coo(7, 3, draw.ints(12, 0, 7), draw.ints(12, 0, 3));
-  const Tensor weight = adj::detail::mean_weights(relation, DType::f32);
-  CHECK(adj::detail::mean_weights(relation, DType::bf16).storage_id() == weight.storage_id());
-  CHECK(adj::detail::mean_weights(relation, DType::f64).dtype() == DType::f64);
-  const std::vector<float> degree = relation.in_degrees().to_vector<float>(), w = weight.to_vector<float>();
+  const std::vector<float> degree = relation.in_degrees().to_vector<float>();
   const std::vector<int32_t> dst = relation.edge_index().dst.to_vector<int32_t>();
-  for (size_t e = 0; e < w.size(); ++e) CHECK(w[e] == 1.0f / degree[uz(dst[e])]);
+  for (const Aggregation kind : {Aggregation::reduce, Aggregation::scatter}) {
+    const ComputeScope scope({.aggregation = kind});
+    const Tensor factor = adj::detail::mean_factors(relation, DType::f32);
+    CHECK(adj::detail::mean_factors(relation, DType::bf16).storage_id() == factor.storage_id());
+    CHECK(adj::detail::mean_factors(relation, DType::f64).dtype() == DType::f64);
+    const std::vector<float> f = factor.to_vector<float>();
+    const bool of_edges = relation.scatters(DType::f32);
+    REQUIRE(f.size() == (of_edges ? dst.size() : degree.size()));
+    for (size_t k = 0; k < f.size(); ++k) {
+      const float count = degree[of_edges ? uz(dst[k]) : k];
+      CHECK(f[k] == (count > 0 ? 1.0f / count : 0.0f));
+    }
+  }
 }
 
 TEST_CASE("layers reject mismatched features and structures") {

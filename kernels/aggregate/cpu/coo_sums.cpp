@@ -105,6 +105,17 @@ void coo_gcn_normalize(const CooGcnNormalizeArgs& args) {
     for_each_index(rows, kGrain, [=](int64_t i) { weights[entries + i] = normalized(loop_weight(i), i, i); });
 }
 
+void mean_factors(const MeanFactorsArgs& args) {
+  dispatch_float(args.y.dtype(), "mean_factors", [&]<class T>() {
+    const int64_t* offsets = args.a.offsets.data<int64_t>();
+    T* y = args.y.mutable_data<T>();
+    for_each_index(args.a.rows, kGrain, [=](int64_t i) {
+      const int64_t count = offsets[i + 1] - offsets[i];
+      y[i] = count > 0 ? T{1} / static_cast<T>(count) : T{0};
+    });
+  });
+}
+
 void edge_mean(const EdgeMeanArgs& args) {
   dispatch_float(args.y.dtype(), "edge_mean", [&]<class T>() {
     const std::shared_ptr<const RowChunks> cuts = row_chunks(args.a.csr);

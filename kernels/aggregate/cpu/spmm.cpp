@@ -50,6 +50,7 @@ struct Aggregation {
   int64_t width;    ///< elements per head
   EntryValues<Scalar<S>> values;
   const S* x;
+  const Scalar<S>* factor = nullptr;  ///< of each row of y
   const S* bias;
   bool relu;
   bool far;
@@ -163,6 +164,7 @@ void aggregate(const Csr& csr, const Aggregation<S>& g, [[maybe_unused]] const S
           }
           if (chunk.slot >= 0)
             return store_block<Scalar<S>, B>(partial + chunk.slot * g.pitch + first, tail, sum);
+          scale<S, B>(g.factor, i, sum);
           finish<S, B>(g.bias, g.relu, first, tail, sum);
           if (g.stream) {
             stream_block<S, B>(g.y + i * g.y_pitch + first, sum);
@@ -176,7 +178,7 @@ void aggregate(const Csr& csr, const Aggregation<S>& g, [[maybe_unused]] const S
     }
     if (g.stream) simd::fence();
   });
-  merge_heavy<S>(*cuts, partial, g.pitch, g.bias, g.relu, g.y, g.y_pitch);
+  merge_heavy<S>(*cuts, partial, g.pitch, g.bias, g.relu, g.y, g.y_pitch, g.factor);
 }
 
 }  // namespace
@@ -192,7 +194,8 @@ void spmm(const SpmmArgs& args) {
                  .bias = args.bias,
                  .activation = args.activation,
                  .y = args.y,
-                 .first_column = args.first_column});
+                 .first_column = args.first_column,
+                 .row_factor = args.row_factor});
   }
   dispatch_features(args.x.dtype(), [&]<class S>() {
     const int64_t heads = heads_of(args.a.values), width = args.x.size(1);
@@ -205,6 +208,7 @@ void spmm(const SpmmArgs& args) {
                    heads > 1 ? "one pass per head" : "one pass",
                    g.far ? ", rows prefetched" : ", rows within the caches",
                    g.stream ? ", results stored around the caches" : "");
+    g.factor = args.row_factor ? args.row_factor.data<Scalar<S>>() : nullptr;
     g.bias = args.bias ? args.bias.data<S>() : nullptr;
     g.relu = args.activation == Activation::relu;
     aggregate<false, S>(args.a.csr, g, nullptr, nullptr);

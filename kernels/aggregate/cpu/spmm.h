@@ -23,6 +23,13 @@ void spmm_by_head(const SpmmArgs& args);
 void sddmm_by_head(const SddmmArgs& args);
 void spmm_backward_by_head(const SpmmBackwardArgs& args);
 
+/// A row's sum times its factor; `factor` may be null.
+template <class S, int B>
+[[gnu::always_inline]] inline void scale(const Scalar<S>* factor, int64_t row, Vector<S> (&sum)[B]) {
+  if (factor == nullptr) return;
+  for (int k = 0; k < B; ++k) sum[k] *= factor[row];
+}
+
 /// Epilogue of a row's sum before it is stored. `bias` may be null.
 template <class S, int B>
 [[gnu::always_inline]] inline void finish(const S* bias, bool relu, int64_t first, int tail,
@@ -39,7 +46,7 @@ template <class S, int B>
 /// Merges the partial sums [slots, pitch] of heavy rows, in entry order, into rows y_pitch elements apart.
 template <class S>
 void merge_heavy(const RowChunks& cuts, const Scalar<S>* partial, int64_t pitch, const S* bias, bool relu,
-                 S* y, int64_t y_pitch) {
+                 S* y, int64_t y_pitch, const Scalar<S>* factor = nullptr) {
   cuts.for_heavy(pitch, [&](const RowChunks::HeavyRow& heavy) {
     for_blocks<S>(pitch, [&]<int B>(int64_t first, int tail) {
       Vector<S> sum[B], part[B];
@@ -48,6 +55,7 @@ void merge_heavy(const RowChunks& cuts, const Scalar<S>* partial, int64_t pitch,
         load_block<Scalar<S>, B>(partial + slot * pitch + first, tail, part);
         for (int k = 0; k < B; ++k) sum[k] += part[k];
       }
+      scale<S, B>(factor, heavy.row, sum);
       finish<S, B>(bias, relu, first, tail, sum);
       store_block<S, B>(y + heavy.row * y_pitch + first, tail, sum);
     });

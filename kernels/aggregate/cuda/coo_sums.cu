@@ -41,6 +41,16 @@ struct Mean {
   }
 };
 
+template <class T>
+struct MeanFactor {
+  const int64_t* offsets;
+  T* factor;
+  __device__ void operator()(int64_t i) const {
+    const int64_t count = offsets[i + 1] - offsets[i];
+    factor[i] = count > 0 ? T{1} / static_cast<T>(count) : T{0};
+  }
+};
+
 }  // namespace
 
 void coo_degrees(const CooDegreesArgs& args) {
@@ -95,6 +105,13 @@ void coo_gcn_normalize(const CooGcnNormalizeArgs& args) {
     const float d_j = degree[e < entries ? col[e] : e - entries];
     // Two roots instead of one of the product, which may overflow.
     weights[e] = d_i > 0.0f && d_j > 0.0f ? weights[e] / (sqrtf(d_i) * sqrtf(d_j)) : 0.0f;
+  });
+}
+
+void mean_factors(const MeanFactorsArgs& args) {
+  dispatch_float(args.y.dtype(), "mean_factors", [&]<class T>() {
+    for_each("mean_factors", args.y.device().index, args.a.rows,
+             MeanFactor<T>{args.a.offsets.data<int64_t>(), args.y.mutable_data<T>()});
   });
 }
 

@@ -27,17 +27,19 @@ struct SpmmArguments {
   uint32_t pitch;  ///< bytes per row
   uint32_t y_gap;  ///< bytes between the end of a row of y and the next one
   int first_feature;
-  bool epilogue;  ///< bias or relu
+  bool epilogue;  ///< factor, bias or relu
   bool relu;
+  const Sum<S>* factor;   ///< null: all 1; else [rows]
   const S* bias;          ///< null: none
   const S* row_features;  ///< kDot: [rows, width]
   Sum<S>* dw;             ///< kDot
   bool add_to_dw;         ///< kDot: dw already has the sums of the first features
 };
 
-/// relu(value + bias), each optional.
+/// relu(factor value + bias), each optional.
 template <class S>
-__device__ __forceinline__ Sum<S> finish(const SpmmArguments<S>& a, Sum<S> value, int feature) {
+__device__ __forceinline__ Sum<S> finish(const SpmmArguments<S>& a, int row, Sum<S> value, int feature) {
+  if (a.factor != nullptr) value *= a.factor[row];
   if (a.bias != nullptr) value += widen(a.bias[feature]);
   return a.relu && value < Sum<S>(0) ? Sum<S>(0) : value;  // NaN stays
 }

@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(kHeadThreads)
         Pack<S, kVector> pack;
 #pragma unroll
         for (int v = 0; v < kVector; ++v)
-          pack[v] = narrow<S>(finish(a, sum[c][v], feature + c * chunk_step + v));
+          pack[v] = narrow<S>(finish(a, walk.row, sum[c][v], feature + c * chunk_step + v));
         stream_pack(output + c * chunk_bytes, pack);
       }
     }

@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
         if (a.epilogue) {
 #pragma unroll
           for (int v = 0; v < kVector; ++v)
-            sum[c][v] = finish(a, sum[c][v], feature + c * kLanes * kVector + v);
+            sum[c][v] = finish(a, walk.row, sum[c][v], feature + c * kLanes * kVector + v);
         }
         Pack<S, kVector> pack;
 #pragma unroll

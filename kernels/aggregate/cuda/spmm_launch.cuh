@@ -133,8 +133,9 @@ void run_own_spmm(ItemLayouts<L...> layouts, const SpmmArgs& args) {
   arguments.y_gap = static_cast<uint32_t>((args.y.size(1) - width) * static_cast<int64_t>(sizeof(S)));
   arguments.partial = workspace.template mutable_data<Sum<S>>();
   arguments.relu = args.activation == Activation::relu;
-  arguments.epilogue = args.bias || arguments.relu;
-  if (args.bias) arguments.bias = args.bias.template data<S>();
+  arguments.epilogue = args.row_factor || args.bias || arguments.relu;
+  arguments.factor = data_or_null<Sum<S>>(args.row_factor);
+  arguments.bias = data_or_null<S>(args.bias);
   if constexpr (kLocal) {
     arguments.local = reinterpret_cast<const char*>(args.local.template data<S>() + args.first_column);
     arguments.local_row = static_cast<int>(args.local_row);

@@ -111,7 +111,7 @@ __device__ __forceinline__ void merge_rows(const HeavyRow* heavy, const int64_t*
     if (!valid) return;
     Pack<S, kVector> pack;
 #pragma unroll
-    for (int v = 0; v < kVector; ++v) pack[v] = narrow<S>(finish(a, sum[v], feature + v));
+    for (int v = 0; v < kVector; ++v) pack[v] = narrow<S>(finish(a, row, sum[v], feature + v));
     store(a.y + static_cast<int64_t>(row) * (a.width + a.y_gap / static_cast<uint32_t>(sizeof(S))) + feature,
           pack);
   };

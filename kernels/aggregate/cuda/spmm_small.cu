@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(32 * kWarps)
   const auto write = [&](int target, Pack<float, kVector> sum) {
     if (!valid || group != 0) return;
 #pragma unroll
-    for (int v = 0; v < kVector; ++v) sum[v] = finish(a, sum[v], feature + v);
+    for (int v = 0; v < kVector; ++v) sum[v] = finish(a, target, sum[v], feature + v);
     float* const y = a.y + static_cast<int64_t>(target) * a.width + feature;
     if constexpr (kAligned) {
       store(y, sum);
@@ -164,7 +164,8 @@ void small_spmm(const SpmmArgs& args) {
   arguments.width = static_cast<int>(width);
   arguments.pitch = static_cast<uint32_t>(width * static_cast<int64_t>(sizeof(float)));
   arguments.relu = args.activation == Activation::relu;
-  if (args.bias) arguments.bias = args.bias.data<float>();
+  arguments.factor = data_or_null<float>(args.row_factor);
+  arguments.bias = data_or_null<float>(args.bias);
   if (plan::small_pack(width) == 1) return launch_small<1, true>(a.csr, arguments);
   const bool aligned = aligned_to_16(x.data<float>(), static_cast<const float*>(arguments.y));
   aligned ? launch_small<4, true>(a.csr, arguments) : launch_small<4, false>(a.csr, arguments);

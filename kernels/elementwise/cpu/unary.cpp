@@ -106,4 +106,38 @@ void activate_backward(const ActivateBackwardArgs& args) {
   });
 }
 
+void relu(const ReluArgs& args) {
+  const int64_t n = args.x.numel();
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    const S* in = args.x.data<S>();
+    S* out = args.y.mutable_data<S>();
+    uint8_t* positive = args.positive.mutable_data<uint8_t>();
+    for_each_index(args.positive.numel(), kGrain / 8, [=](int64_t byte) {
+      unsigned bits = 0;
+      const int64_t first = 8 * byte, count = std::min<int64_t>(8, n - first);
+      for (int64_t k = 0; k < count; ++k) {
+        const Accumulator<S> value = widen(in[first + k]);
+        bits |= static_cast<unsigned>(value > 0) << k;
+        out[first + k] = narrow<S>(activated<Activation::relu>(value, Accumulator<S>{0}));
+      }
+      positive[byte] = static_cast<uint8_t>(bits);
+    });
+  });
+}
+
+void relu_backward(const ReluBackwardArgs& args) {
+  const int64_t n = args.dy.numel();
+  dispatch_features(args.dy.dtype(), [&]<class S>() {
+    const S* grad = args.dy.data<S>();
+    S* out = args.dx.mutable_data<S>();
+    const uint8_t* positive = args.positive.data<uint8_t>();
+    for_each_index(args.positive.numel(), kGrain / 8, [=](int64_t byte) {
+      const int64_t first = 8 * byte, count = std::min<int64_t>(8, n - first);
+      for (int64_t k = 0; k < count; ++k)
+        out[first + k] =
+            narrow<S>(widen(grad[first + k]) * static_cast<Accumulator<S>>(positive[byte] >> k & 1));
+    });
+  });
+}
+
 }  // namespace adj::kernels::cpu

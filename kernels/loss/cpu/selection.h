@@ -49,7 +49,7 @@ inline Tensor times_selected(const Selection& selection, int64_t rows) {
 
 /// For a gradient dx [rows, width]: calls f(begin, end, row_of, often) so that row_of(k), k in [begin, end),
 /// covers the selected rows, each once and by one thread; it is selected often(row) times. Rows not selected
-/// become 0.
+/// become 0; the others are not written before.
 template <class T, class F>
 void for_selected_rows(const Selection& selection, int64_t rows, int64_t width, T* dx, F f) {
   const int32_t* index = selection.index;
@@ -61,7 +61,6 @@ void for_selected_rows(const Selection& selection, int64_t rows, int64_t width, 
     int64_t first = begin, last = end;
     std::vector<int32_t> found;
     if (index != nullptr) {
-      std::fill(dx + begin * width, dx + end * width, T{});
       first = 0;
       if (count == nullptr) {
         row_list = std::lower_bound(index, index + selection.count, begin);
@@ -72,6 +71,10 @@ void for_selected_rows(const Selection& selection, int64_t rows, int64_t width, 
         row_list = found.data();
         last = std::ssize(found);
       }
+      int64_t next = begin;
+      for (int64_t k = 0; k < last; next = row_list[k] + 1, ++k)
+        std::fill(dx + next * width, dx + row_list[k] * width, T{});
+      std::fill(dx + next * width, dx + end * width, T{});
     }
     if (first < last)
       f(

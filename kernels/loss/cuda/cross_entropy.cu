@@ -100,7 +100,6 @@ struct Term {
 template <class T, bool kPlain>
 struct CrossEntropyBackward {
   static constexpr bool kTwoRows = kPlain;
-  Selection selection;
   const int32_t* times;  // number of times each row is selected; null: once
   const T* x;
   int64_t width;
@@ -111,13 +110,19 @@ struct CrossEntropyBackward {
   template <int N, int kLanes, int kHeld>
   __device__ void row(int64_t k, int lane) const {
     using W = Accumulator<T>;
-    const int64_t row = k < 0 ? k : selection.row(k);
+    const int32_t selected = k < 0 ? 0 : often(times, k);
+    const int64_t row = selected > 0 ? k : -1;
     const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
     W largest, sum;
     soft_maximum(view, largest, sum);
-    if (row < 0) return;
+    if (row < 0) {
+      constexpr Pack<W, N> kZeros{};
+      for (int64_t p = lane; k >= 0 && p < width / N; p += kLanes)
+        store_narrow<N>(dx + k * width + p * N, kZeros);
+      return;
+    }
     const int64_t truth = labels.label[row];
-    const W times_selected = static_cast<W>(often(times, row));
+    const W times_selected = static_cast<W>(selected);
     bool nothing = false;
     W share;
     if constexpr (kPlain) {
@@ -164,19 +169,17 @@ void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args)
   const Selection selection = selection_of(kName, args.x, args.index);
   dispatch_features(args.x.dtype(), [&]<class T>() {
     using W = Accumulator<T>;
-    Tensor& dx = args.dx;
-    const Tensor times = begin_gradient<T>(kName, selection, dx);
+    const Tensor times = times_selected(kName, selection, args.x.device());
     dispatch_plain(args, [&]<bool kPlain>() {
-      const CrossEntropyBackward<T, kPlain> body{selection,
-                                                 counts_of(times),
+      const CrossEntropyBackward<T, kPlain> body{counts_of(times),
                                                  args.x.data<T>(),
                                                  args.x.size(1),
                                                  labels_of<kPlain, W>(args),
                                                  args.total.data<W>(),
                                                  args.dloss.data<W>(),
-                                                 dx.mutable_data<T>()};
-      map_rows<T>(kName, dx.device().index, selection.count, args.x.size(1), aligned_to_16(body.x, body.dx),
-                  body);
+                                                 args.dx.mutable_data<T>()};
+      map_rows<T>(kName, args.x.device().index, args.x.size(0), args.x.size(1),
+                  aligned_to_16(body.x, body.dx), body);
     });
   });
 }

@@ -69,7 +69,6 @@ struct StoreMeanOfCounted {
 template <class Loss, class S>
 struct Slopes {
   using T = Accumulator<S>;
-  Selection selection;
   const int32_t* times;
   const S* x;
   const T *target, *positive;
@@ -78,17 +77,12 @@ struct Slopes {
   S* dx;
 
   __device__ void operator()(int64_t i) const {
-    int64_t index = i;
-    T factor = *dloss / *total;
-    if (selection.index != nullptr) {
-      const int64_t k = i / width, row = selection.row(k);
-      if (row < 0) return;
-      index = row * width + (i - k * width);
-      factor *= static_cast<T>(times[row]);
-    }
-    const T t = target[index];
-    dx[index] =
-        narrow<S>(isnan(t) ? T{0} : factor * Loss::slope(widen(x[index]), t, positive, index % width));
+    const int64_t row = i / width;
+    const int32_t selected = often(times, row);
+    const T t = target[i], factor = *dloss / *total * static_cast<T>(selected);
+    dx[i] = narrow<S>(selected == 0 || isnan(t)
+                          ? T{0}
+                          : factor * Loss::slope(widen(x[i]), t, positive, i - row * width));
   }
 };
 
@@ -110,13 +104,11 @@ void mean_of_terms_backward(const char* name, const TargetLossBackwardArgs& args
   const Selection selection = selection_of(name, args.x, args.index);
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Accumulator<S>;
-    Tensor& dx = args.dx;
-    const Tensor times = begin_gradient<S>(name, selection, dx);
-    const int64_t width = args.x.size(1);
-    for_each(name, args.x.device().index, selection.count * width,
-             Slopes<Loss, S>{selection, counts_of(times), args.x.data<S>(), args.target.data<T>(),
-                             data_or_null<T>(args.positive), width, args.total.data<T>(),
-                             args.dloss.data<T>(), dx.mutable_data<S>()});
+    const Tensor times = times_selected(name, selection, args.x.device());
+    for_each(name, args.x.device().index, args.x.numel(),
+             Slopes<Loss, S>{counts_of(times), args.x.data<S>(), args.target.data<T>(),
+                             data_or_null<T>(args.positive), args.x.size(1), args.total.data<T>(),
+                             args.dloss.data<T>(), args.dx.mutable_data<S>()});
   });
 }
 

@@ -35,37 +35,11 @@ __device__ __forceinline__ void count_selected(const Selection& selection, int64
     if (const int64_t row = selection.row(k); row >= 0) atomicAdd(times + row, 1);
 }
 
-/// Zeros in packs of N and the tail.
-template <int N, class S>
-__device__ __forceinline__ void clear(S* output, int64_t n, int64_t first, int64_t step) {
-  Pack<S, N> zeros;
-#pragma unroll
-  for (int j = 0; j < N; ++j) zeros[j] = S{};
-  for (int64_t i = first; i < n / N; i += step) store(output + i * N, zeros);
-  if (const int64_t i = n / N * N + first; i < n) output[i] = S{};
-}
-
-// The first block counts, where that is faster than a separate launch; the others clear dx.
-template <int N, class S>
-__global__ void __launch_bounds__(1024)
-    clear_and_count_kernel(Selection selection, int32_t* times, S* dx, int64_t elements) {
+static __global__ void __launch_bounds__(1024) clear_and_count_kernel(Selection selection, int32_t* times) {
   begin_overlapping();
-  if (blockIdx.x > 0)
-    return clear<N>(dx, elements, (blockIdx.x - 1) * int64_t{blockDim.x} + threadIdx.x,
-                    (gridDim.x - 1) * int64_t{blockDim.x});
-  clear<1>(times, selection.rows, threadIdx.x, blockDim.x);
+  for (int64_t i = threadIdx.x; i < selection.rows; i += blockDim.x) times[i] = 0;
   __syncthreads();
   count_selected(selection, threadIdx.x, blockDim.x, times);
-}
-
-template <int N, class S>
-__global__ void __launch_bounds__(kBlockThreads)
-    clear_kernel(int32_t* times, int64_t rows, S* dx, int64_t elements) {
-  begin_overlapping();
-  const int64_t first = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
-  const int64_t step = int64_t{gridDim.x} * blockDim.x;
-  clear<kVectorWidth<int32_t>>(times, rows, first, step);
-  clear<N>(dx, elements, first, step);
 }
 
 static __global__ void __launch_bounds__(kBlockThreads) count_kernel(Selection selection, int32_t* times) {
@@ -74,32 +48,18 @@ static __global__ void __launch_bounds__(kBlockThreads) count_kernel(Selection s
                  times);
 }
 
-/// Before a backward pass: clears dx and counts how often each row is selected, int32 [rows]; absent, without
-/// clearing, if every row is selected once. The pass then follows the selection. A row selected twice is
-/// written twice with the same bits: its gradient times its count. Integer counts are deterministic under
-/// atomics.
-template <class S>
-Tensor begin_gradient(const char* name, const Selection& selection, Tensor& dx) {
+/// How often each row is selected, int32 [rows]; absent if all rows are, once. A backward pass then visits all
+/// rows, each once: it may write the gradient over the logits. Integer counts are deterministic under atomics.
+inline Tensor times_selected(const char* name, const Selection& selection, Device device) {
   if (selection.index == nullptr) return {};
   constexpr int64_t kOneBlock = 32768;
-  const int device = dx.device().index;
-  const int64_t elements = dx.numel();
-  Tensor times = Tensor::empty({selection.rows}, DType::i32, dx.device());
-  int32_t* count = times.mutable_data<int32_t>();
-  S* gradient = dx.mutable_data<S>();
-  const auto prepare = [&]<int N>() {
-    if (selection.rows <= kOneBlock && selection.count <= kOneBlock) {
-      launch(name, overlapping(device, 1 + blocks_for(elements, N, 1024), 1024), clear_and_count_kernel<N, S>,
-             selection, count, gradient, elements);
-    } else {
-      launch(name, over(device, elements, N), clear_kernel<N, S>, count, selection.rows, gradient, elements);
-      launch(name, over(device, selection.count), count_kernel, selection, count);
-    }
-  };
-  if (aligned_to_16(gradient)) {
-    prepare.template operator()<kVectorWidth<S>>();
+  Tensor times = Tensor::empty({selection.rows}, DType::i32, device);
+  if (selection.rows <= kOneBlock && selection.count <= kOneBlock) {
+    launch(name, overlapping(device.index, 1, 1024), clear_and_count_kernel, selection,
+           times.mutable_data<int32_t>());
   } else {
-    prepare.template operator()<1>();
+    times.zero_();
+    launch(name, over(device.index, selection.count), count_kernel, selection, times.mutable_data<int32_t>());
   }
   return times;
 }
