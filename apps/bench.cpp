@@ -49,7 +49,7 @@ std::string json_row(const Op& op, const Job& job, const Measurement& m) {
 
 void bench(int argc, char** argv) {
   std::vector<Op> all = kernel_ops();
-  for (auto& more : {tile_ops(), bit_ops(), epoch_ops(), cluster_ops(), sample_ops()})
+  for (auto& more : {tile_ops(), bit_ops(), epoch_ops(), typed_ops(), cluster_ops(), sample_ops()})
     all.insert(all.end(), more.begin(), more.end());
   auto options = read_bench_options(argc, argv, all);
   if (!options) return;

@@ -70,6 +70,8 @@ std::vector<Op> tile_ops();
 std::vector<Op> bit_ops();
 /// Training epochs: forward, loss, backward, Adam.
 std::vector<Op> epoch_ops();
+/// A layer over nodes and edges of many types.
+std::vector<Op> typed_ops();
 /// Training epochs over clusters, loaded or with all batches in memory.
 std::vector<Op> cluster_ops();
 /// Mini-batches of training nodes.
