@@ -9,5 +9,7 @@ namespace adj {
 /// [K,…]: x[index[k]] for each k, along the first dimension of x [N,…]; `index` int32 or int64 [K], repeats
 /// allowed, range-checked on the CPU. Backward sums in index order.
 Var index_select(const Var& x, const Tensor& which);
+/// The same for an order of all rows, int32 [N]: each once, which is not checked. Backward sorts nothing.
+Var permute_rows(const Var& x, const Tensor& order);
 
 }  // namespace adj

@@ -7,6 +7,7 @@
 #include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/index/gather.h>
+#include <adjoint/kernels/index/select.h>
 
 #include <vector>
 
@@ -110,6 +111,21 @@ Var index_select(const Var& x, const Tensor& which) {
         kernels::spmm({.a = {selection, {}, {}}, .x = dy.reshape({chosen.numel(), width}), .y = dx});
         out.add(dx.reshape(shape));
       });
+}
+
+Var permute_rows(const Var& x, const Tensor& order) {
+  const OpScope scope("permute_rows", x, order);
+  const Shape shape = x.shape();
+  ADJ_CHECK(shape.dims() == 2 && order && order.dtype() == DType::i32 && order.shape() == Shape{shape[0]} &&
+                order.device() == x.device(),
+            "permute_rows: x is {}, order is {}, expected [N, F] and int32 [N]", x.value().str(), order.str());
+  Tensor y = Tensor::empty_like(x.value());
+  kernels::gather_rows({.x = x.value(), .index = order, .y = y});
+  return record("permute_rows", y, {x}, [order = Saved(order)](Tensor dy, Gradients& out) {
+    Tensor dx = Tensor::empty_like(dy);
+    kernels::gather_rows({.x = dy, .index = kernels::inverse_of(order.get(), dy.size(0)), .y = dx});
+    out.add(dx);
+  });
 }
 
 }  // namespace adj

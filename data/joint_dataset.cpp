@@ -75,7 +75,9 @@ Dataset joint_dataset(const TypedDataset& dataset, const GraphSchema& schema, co
     joint.times = {};
   }
   joint.name = dataset.name;
-  joint.graph = join(dataset.graph, schema, numbers);
+  const Graph graph = join(dataset.graph, schema, numbers);
+  // Without input_order, which is as large as the graph, and of a list that nobody gave.
+  joint.graph = Graph(graph.relation(), graph.edge_weight(), graph.edge_attributes());
   TypedFeatures rows;
   for (const GraphSchema::Nodes& type : schema.nodes) {
     const Features& x = items_of(dataset, type.name).x;

@@ -19,6 +19,7 @@ struct TypedFeatures {
   Tensor numbers = {};          ///< of a batch, int32 [rows]: which of its type's nodes each row is
   Tensor order = {};            ///< of a batch, int32 [rows]: its node k is row order[k]
   Tensor joint = {};            ///< of a batch, int32 [rows]: its node k among all nodes
+  bool distinct = false;        ///< no node of a batch has two rows
 
   bool whole() const { return !order; }  ///< all nodes by number
   int64_t rows() const;                  ///< of all types

@@ -141,13 +141,20 @@ Block edges_into_first(const Graph& graph, int64_t count) {
     Csr in_edges{count, all.cols, all.offsets.rows(0, count + 1), all.indices.rows(0, edges)};
     in_edges.ascending = all.ascending;
     const Tensor& order = graph.relation().csr_order();
-    const Tensor ids = order ? order.rows(0, edges) : detail::range(0, edges).to(graph.device());
     const Block block(Relation::from_csr(std::move(in_edges)), detail::range(0, all.cols).to(graph.device()),
-                      ids);
+                      order ? order.rows(0, edges) : Tensor());
     const Tensor& weight = graph.edge_weight();
+    EdgeAttributes attributes = graph.edge_attributes();
+    if (order) {
+      attributes = detail::gather_attributes(attributes, block.edge_ids());
+    } else {
+      for (auto& [name, values] : attributes) values = values.rows(0, edges);
+    }
+    const auto weights = [&] {
+      return order ? detail::gather_edges(weight, block.edge_ids()) : weight.rows(0, edges);
+    };
     return std::make_unique<Block>(
-        block.with_edge_data(weight ? detail::gather_edges(weight, ids) : Tensor(),
-                             detail::gather_attributes(graph.edge_attributes(), ids)));
+        block.with_edge_data(weight ? weights() : Tensor(), std::move(attributes)));
   };
   return *graph.relation().cache().get<Block>(count, make);
 }

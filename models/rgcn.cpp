@@ -60,10 +60,7 @@ struct Relational : NodeModel {
     if (!x.is_typed()) return NodeModel::input(x);
     return one_hot ? Var() : (*input_map)(x.typed());
   }
-  void prepare(const Graph& graph) const override {
-    NodeModel::prepare(graph);
-    prepare_first(graph);
-  }
+  void prepare(const Graph& graph) const override { prepare_first(graph); }
   void prepare_block(const Block& block) const override { prepare_first(block); }
   bool sums_block_rows() const override { return false; }  // but over their types
   void prepare_first(const nn::Structure& structure) const {
@@ -82,14 +79,16 @@ struct Relational : NodeModel {
     for (size_t l = 0; l < layers; ++l) {
       const bool of_targets = l + 1 == num_layers() && rows.whole() && !graph.relation().is_rank_part();
       const Tensor numbers = l > 0 || !one_hot ? Tensor() : rows.joint;
-      h = of_targets ? layer(l, edges_into_first(graph, rows.counts.front()), h, numbers)
-                     : layer(l, graph, h, numbers);
+      // Moved, so that a layer need not hold its input while it makes its output.
+      h = of_targets ? layer(l, edges_into_first(graph, rows.counts.front()), std::move(h), numbers)
+                     : layer(l, graph, std::move(h), numbers);
     }
     return h;
   }
-  Var layer(size_t l, const nn::Structure& structure, const Var& x, const Tensor& numbers) const {
+  Var layer(size_t l, const nn::Structure& structure, Var x, const Tensor& numbers) const {
     const size_t conv = l - (one_hot ? 1 : 0);
-    const Var y = l == 0 && one_hot ? (*first)(structure, numbers) : convs[conv](structure, x);
+    const Var y = l == 0 && one_hot ? (*first)(structure, numbers)
+                                    : convs[conv](structure, nn::Sides(std::move(x)));
     return l + 1 == num_layers() ? y : norms(l, y, Activation::relu, p, training());
   }
 

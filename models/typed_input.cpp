@@ -54,11 +54,11 @@ Var TypedInput::operator()(const TypedFeatures& x) const {
     if (x.whole())
       parts.push_back(table.weight);
     else if (of_rank || x.counts[t] > 0)
-      parts.push_back(table(x.numbers.rows(x.first_row(t), x.first_row(t + 1))));
+      parts.push_back(table(x.numbers.rows(x.first_row(t), x.first_row(t + 1)), x.distinct));
   }
   ADJ_CHECK(!parts.empty(), "features of no node");
   const Var stacked = parts.size() == 1 ? parts.front() : cat(parts, 0);
-  return x.whole() ? stacked : index_select(stacked, x.order);
+  return x.whole() ? stacked : permute_rows(stacked, x.order);
 }
 
 }  // namespace adj::models

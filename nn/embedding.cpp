@@ -3,6 +3,8 @@
 #include <adjoint/nn/embedding.h>
 #include <adjoint/nn/init.h>
 
+#include <utility>
+
 namespace adj::nn {
 
 Embedding::Embedding(int64_t rows, int64_t width) {
@@ -11,25 +13,25 @@ Embedding::Embedding(int64_t rows, int64_t width) {
   add_parameter("weight", weight, rows > 0 ? glorot_uniform(rows, width) : Tensor::zeros({0, width}));
 }
 
-Var Embedding::operator()(const Tensor& numbers) const {
+Var Embedding::operator()(const Tensor& numbers, bool distinct) const {
   if (!collects_ || !training() || NoGrad::in_force()) return index_select(weight, numbers);
   const NoGrad no_grad;
   Var rows = Var::parameter(index_select(weight, numbers).value());
-  taken_.emplace_back(numbers, rows);
+  taken_.push_back({numbers, rows, distinct});
   return rows;
 }
 
 std::optional<Embedding::Rows> Embedding::take_rows() const {
   const NoGrad no_grad;
   std::optional<Rows> found;
-  for (const auto& [numbers, rows] : std::exchange(taken_, {})) {
+  for (const auto& [numbers, rows, distinct] : std::exchange(taken_, {})) {
     if (!rows.grad()) continue;
     if (!found) {
-      found = Rows{numbers, rows.grad()};
+      found = Rows{numbers, rows.grad(), distinct};
       continue;
     }
     found = Rows{detail::concatenated(found->numbers, numbers),
-                 detail::concatenated(found->gradient, rows.grad())};
+                 detail::concatenated(found->gradient, rows.grad()), false};
   }
   return found;
 }

@@ -3,7 +3,6 @@
 #include <adjoint/nn/module.h>
 
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace adj::nn {
@@ -14,13 +13,14 @@ namespace adj::nn {
 class Embedding : public Module {
  public:
   Embedding(int64_t rows, int64_t width);
-  /// [K, width]: the rows `numbers`, int32 [K].
-  Var operator()(const Tensor& numbers) const;
+  /// [K, width]: the rows `numbers`, int32 [K]; `distinct`: none of them twice, which is not checked.
+  Var operator()(const Tensor& numbers, bool distinct = false) const;
   std::string describe() const override;
 
   /// Some rows of the table, which had a part in a loss.
   struct Rows {
     Tensor numbers, gradient;  ///< int32 [K], [K, width]
+    bool distinct;             ///< no number is there twice
   };
   /// Those taken since the last call whose gradient backward() has set; absent: none.
   std::optional<Rows> take_rows() const;
@@ -32,7 +32,12 @@ class Embedding : public Module {
 
  private:
   mutable bool collects_ = false;
-  mutable std::vector<std::pair<Tensor, Var>> taken_;  // by one thread, that of the training
+  struct Taken {
+    Tensor numbers;
+    Var rows;
+    bool distinct;
+  };
+  mutable std::vector<Taken> taken_;  // by one thread, that of the training
 };
 
 }  // namespace adj::nn

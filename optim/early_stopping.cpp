@@ -4,6 +4,12 @@
 
 namespace adj::optim {
 
+namespace {
+
+constexpr double kMostBytes = 0x1p26;  // of best weights on a GPU: a copy of more takes its time, but memory more
+
+}  // namespace
+
 EarlyStopping::EarlyStopping(nn::Module& model, int64_t patience) : model_(model), patience_(patience) {
   ADJ_CHECK(patience >= 0, "EarlyStopping: negative patience {}", patience);
 }
@@ -11,13 +17,14 @@ EarlyStopping::EarlyStopping(nn::Module& model, int64_t patience) : model_(model
 void EarlyStopping::keep(int64_t epoch, double metric) {
   best_epoch_ = epoch;
   best_metric_ = metric;
-  for (const auto& [name, tensor] : model_.state()) {
+  const auto state = model_.state();
+  double bytes = 0.0;
+  for (const auto& [name, tensor] : state) bytes += static_cast<double>(tensor.bytes());
+  const bool copies = bytes > kMostBytes;
+  for (const auto& [name, tensor] : state) {
     Tensor& kept = best_[name];
-    if (kept) {
-      kept.copy_(tensor);
-    } else {
-      kept = tensor.clone();
-    }
+    if (!kept) kept = Tensor::empty(tensor.shape(), tensor.dtype(), copies ? Device::cpu() : tensor.device());
+    kept.copy_(tensor);
   }
 }
 

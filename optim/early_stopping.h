@@ -33,7 +33,7 @@ class EarlyStopping {
   int64_t best_epoch() const { return best_epoch_; }  ///< whose weights are kept; -1 before the first
   /// The metric of the best epoch; with GAT's rule not necessarily the highest.
   double best_metric() const { return best_metric_; }
-  /// The best weights, by name; empty before the first observe().
+  /// The best weights, by name; empty before the first observe(). Those of more than 64 MiB are on the CPU.
   const std::map<std::string, Tensor>& best_state() const { return best_; }
   const Marks& marks() const { return marks_; }  ///< for a checkpoint; only GAT's rule sets them
   /// Restores the state from a checkpoint.

@@ -63,16 +63,16 @@ void Optimizer::step() {
   }
 }
 
-void Optimizer::step_rows(size_t g, const Tensor& rows, const Tensor& gradient) {
+void Optimizer::step_rows(size_t g, const Tensor& rows, const Tensor& gradient, bool distinct) {
   GroupState& group = groups_.at(g);
   ADJ_CHECK(group.slots.size() == 1, "optimizer: step_rows for a group of {} parameters, expected one",
             group.slots.size());
   kernels::UpdateSlot slot = group.slots[0];
   slot.gradient = gradient;
-  update_rows(g, slot, rows, group.rate, group.steps);
+  update_rows(g, slot, rows, group.rate, group.steps, distinct);
 }
 
-void Optimizer::update_rows(size_t, kernels::UpdateSlot&, const Tensor&, const Tensor&, Tensor&) {
+void Optimizer::update_rows(size_t, kernels::UpdateSlot&, const Tensor&, const Tensor&, Tensor&, bool) {
   fail("optimizer: step_rows is for Adam, AdamW and Adagrad");
 }
 
@@ -183,9 +183,13 @@ void Adam::update(size_t group, std::span<kernels::UpdateSlot> slots, const Tens
 }
 
 void Adam::update_rows(size_t group, kernels::UpdateSlot& slot, const Tensor& rows, const Tensor& rate,
-                       Tensor& steps) {
-  kernels::sparse_adam_update(
-      {.slot = slot, .rows = rows, .rule = rules_[group], .learning_rate = rate, .step = steps});
+                       Tensor& steps, bool distinct) {
+  kernels::sparse_adam_update({.slot = slot,
+                               .rows = rows,
+                               .rule = rules_[group],
+                               .learning_rate = rate,
+                               .step = steps,
+                               .distinct = distinct});
 }
 
 Adagrad::Adagrad(const std::vector<Group<AdagradOptions>>& groups) {
@@ -202,9 +206,13 @@ void Adagrad::update(size_t group, std::span<kernels::UpdateSlot> slots, const T
 }
 
 void Adagrad::update_rows(size_t group, kernels::UpdateSlot& slot, const Tensor& rows, const Tensor& rate,
-                          Tensor& steps) {
-  kernels::sparse_adagrad_update(
-      {.slot = slot, .rows = rows, .rule = rules_[group], .learning_rate = rate, .step = steps});
+                          Tensor& steps, bool distinct) {
+  kernels::sparse_adagrad_update({.slot = slot,
+                                  .rows = rows,
+                                  .rule = rules_[group],
+                                  .learning_rate = rate,
+                                  .step = steps,
+                                  .distinct = distinct});
 }
 
 Tensor clip_grad_norm(const std::vector<Var>& parameters, double max_norm) {

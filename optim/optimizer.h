@@ -33,8 +33,9 @@ class Optimizer {
   void step();
   /// One step for some rows of the only parameter [N,D] of a group: row k of `gradient` [K,D] belongs to row
   /// rows[k], int32 [K], or to none if that is -1. Other rows and their moments stay as they are. For
-  /// embeddings of which a batch has few; throws for SGD, and for a group of several parameters.
-  void step_rows(size_t group, const Tensor& rows, const Tensor& gradient);
+  /// embeddings of which a batch has few; throws for SGD, and for a group of several parameters. `distinct`:
+  /// no row is there twice, so that nothing is sorted; it is not checked on a GPU.
+  void step_rows(size_t group, const Tensor& rows, const Tensor& gradient, bool distinct = false);
   /// Clears the gradients without a step.
   void zero_grad();
 
@@ -74,7 +75,7 @@ class Optimizer {
                       Tensor& steps) = 0;
   /// step_rows() by the rule of the group.
   virtual void update_rows(size_t group, kernels::UpdateSlot& slot, const Tensor& rows, const Tensor& rate,
-                           Tensor& steps);
+                           Tensor& steps, bool distinct);
 
  private:
   std::vector<GroupState> groups_;
@@ -127,7 +128,7 @@ class Adam : public Optimizer {
   Adam(const std::vector<Group<AdamOptions>>& groups, bool decoupled);
   void update(size_t group, std::span<kernels::UpdateSlot> slots, const Tensor& rate, Tensor& steps) override;
   void update_rows(size_t group, kernels::UpdateSlot& slot, const Tensor& rows, const Tensor& rate,
-                   Tensor& steps) override;
+                   Tensor& steps, bool distinct) override;
 
  private:
   std::vector<kernels::AdamRule> rules_;
@@ -160,7 +161,7 @@ class Adagrad : public Optimizer {
  protected:
   void update(size_t group, std::span<kernels::UpdateSlot> slots, const Tensor& rate, Tensor& steps) override;
   void update_rows(size_t group, kernels::UpdateSlot& slot, const Tensor& rows, const Tensor& rate,
-                   Tensor& steps) override;
+                   Tensor& steps, bool distinct) override;
 
  private:
   std::vector<kernels::AdagradRule> rules_;

@@ -103,7 +103,8 @@ void update(optim::Optimizer& optimizer, const models::NodeModel& model) {
   const auto tables = model.tables();
   size_t group = optimizer.num_groups() - tables.size();
   for (const nn::Embedding* table : tables) {
-    if (const auto rows = table->take_rows()) optimizer.step_rows(group, rows->numbers, rows->gradient);
+    if (const auto rows = table->take_rows())
+      optimizer.step_rows(group, rows->numbers, rows->gradient, rows->distinct);
     ++group;
   }
 }

@@ -47,7 +47,10 @@ Features gather_features(std::string_view loader, const FeatureStore& x, const T
   ADJ_CHECK(rows && rows.rows() == nodes.numel() && rows.device() == device,
             "{}: a feature store returned {} rows on {}, expected {} on {}", loader, rows ? rows.rows() : 0,
             rows ? rows.device().str() : "no device", nodes.numel(), device.str());
-  return rows;
+  if (!rows.is_typed()) return rows;
+  TypedFeatures typed = rows.typed();
+  typed.distinct = true;  // as the nodes of every batch
+  return Features(std::move(typed));
 }
 
 void check_labels(std::string_view loader, const Tensor& labels, int64_t rows) {

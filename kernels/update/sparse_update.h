@@ -36,6 +36,7 @@ struct SparseAdamUpdateArgs {
   AdamRule rule;                ///< options of the optimizer
   const Tensor& learning_rate;  ///< of this step
   Tensor& step;                 ///< incremented
+  bool distinct = false;        ///< no row is there twice, but -1: nothing is sorted
 
   Device device() const { return step.device(); }  ///< where the kernel runs
   void check(std::string_view op) const { detail::check_sparse(op, slot, 2, rows, learning_rate, step); }
@@ -49,6 +50,7 @@ struct SparseAdagradUpdateArgs {
   AdagradRule rule;             ///< options of the optimizer
   const Tensor& learning_rate;  ///< of this step
   Tensor& step;                 ///< incremented
+  bool distinct = false;        ///< no row is there twice, but -1: nothing is sorted
 
   Device device() const { return step.device(); }  ///< where the kernel runs
   void check(std::string_view op) const { detail::check_sparse(op, slot, 1, rows, learning_rate, step); }

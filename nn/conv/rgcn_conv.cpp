@@ -100,11 +100,11 @@ std::shared_ptr<const TypedSlots> RGCNConv::slots_of(const Relation& relation, c
 }
 
 // The targets' own features are those of a further type of edge, so that each is multiplied once.
-Var RGCNConv::of_slots(const TypedSlots& slots, const Relation& relation, const Sides& x,
-                       bool with_root) const {
+Var RGCNConv::sum_slots(const TypedSlots& slots, const Relation& relation, Sides x, bool with_root) const {
   const Var matrices = detail::relation_matrices(weight, comp);
   const Var all = with_root ? cat({matrices, reshape(root, {1, in_.src, out_})}) : matrices;
   const Var sums = aggregate(slots.edges, x.src, {.reduce = options_.aggr});
+  x = Sides(Var(), Var());
   return slot_linear(sums, all, slots, relation.num_dst(), bias);
 }
 
@@ -125,14 +125,14 @@ Var RGCNConv::rank_neighbors(const Relation& part, const Tensor& types, const Va
                      {.offsets = sources.offsets, .picks = sources.picks, .parts = sources.parts}));
 }
 
-Var RGCNConv::operator()(const Structure& structure, const Sides& features, const Tensor& types) const {
+Var RGCNConv::operator()(const Structure& structure, Sides x, const Tensor& types) const {
   const Tensor& of_edges = detail::edge_types("RGCNConv", structure, types);
-  const Sides x = features.dense(*this).match("RGCNConv", structure);
+  x = x.dense(*this).match("RGCNConv", structure);
   const Relation& relation = structure.relation();
   const bool with_root = root && x.dst;
   if (!with_root || x.targets_first())
     if (const auto slots = slots_of(relation, of_edges, with_root))
-      return of_slots(*slots, relation, x, with_root);
+      return sum_slots(*slots, relation, std::move(x), with_root);
   const Var y = relation.is_rank_part() ? rank_neighbors(relation, of_edges, x.src)
                                         : neighbors(relation, of_edges, x.src);
   if (root && x.dst) return detail::rank_linear(x.dst, root, bias) + y;

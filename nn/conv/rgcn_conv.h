@@ -32,8 +32,9 @@ class RGCNConv : public Module {
   RGCNConv(Widths in, int64_t out, int64_t relations, const RGCNConvOptions& options = {});
   /// x of all nodes, or {x_src [num_src, in.src], x_dst [num_dst, in.dst]}; x_dst absent: no W_0 term.
   /// `types`: int32 [M], the relation of each edge by edge number; absent: the edge attribute "type" of the
-  /// graph or block. The pairs are cached with the relation for this tensor (typed_pairs()).
-  Var operator()(const Structure& structure, const Sides& x, const Tensor& types = {}) const;
+  /// graph or block. The pairs are cached with the relation for this tensor (typed_pairs()). An x that is moved
+  /// here is freed before the result is made, if nothing else holds it.
+  Var operator()(const Structure& structure, Sides x, const Tensor& types = {}) const;
   /// Makes all that a pass over this structure derives from it: for loaders, and before a captured step.
   void prepare(const Structure& structure, const Tensor& types = {}) const;
   std::string describe() const override;
@@ -49,7 +50,7 @@ class RGCNConv : public Module {
   Var neighbors(const Relation& relation, const Tensor& types, const Var& x) const;
   std::shared_ptr<const TypedSlots> slots_of(const Relation& relation, const Tensor& types,
                                              bool with_root) const;
-  Var of_slots(const TypedSlots& slots, const Relation& relation, const Sides& x, bool with_root) const;
+  Var sum_slots(const TypedSlots& slots, const Relation& relation, Sides x, bool with_root) const;
   /// The same over a rank's part: each pair is computed by the rank of its node.
   Var rank_neighbors(const Relation& part, const Tensor& types, const Var& x) const;
 

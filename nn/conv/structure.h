@@ -56,7 +56,7 @@ class Structure {
 struct Sides {
   Var src, dst;  ///< one x: only src; of sparse or quantised features neither
 
-  Sides(const Var& x) : src(x), one_(true) {}
+  Sides(Var x) : src(std::move(x)), one_(true) {}
   Sides(const Tensor& x) : Sides(Var(x)) {}
   Sides(const Features& x);
   Sides(const SparseMatrix& x) : Sides(Features(x)) {}

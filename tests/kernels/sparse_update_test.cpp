@@ -2,6 +2,8 @@
 #include <adjoint/kernels/update/optimizer.h>
 #include <adjoint/kernels/update/sparse_update.h>
 
+#include <numeric>
+
 using namespace adj;
 using namespace adj::test;
 using kernels::AdagradRule, kernels::AdamRule, kernels::UpdateSlot;
@@ -21,14 +23,22 @@ struct Table {
     rate = Tensor::full({1}, 0.1, DType::f64, where);
     step = Tensor::zeros({1}, DType::i64, where);
   }
-  void update(bool adam, const Tensor& rows, const Tensor& gradient) {
+  void update(bool adam, const Tensor& rows, const Tensor& gradient, bool distinct = false) {
     slot.gradient = gradient;
     if (adam)
-      kernels::sparse_adam_update(
-          {.slot = slot, .rows = rows, .rule = kAdam, .learning_rate = rate, .step = step});
+      kernels::sparse_adam_update({.slot = slot,
+                                   .rows = rows,
+                                   .rule = kAdam,
+                                   .learning_rate = rate,
+                                   .step = step,
+                                   .distinct = distinct});
     else
-      kernels::sparse_adagrad_update(
-          {.slot = slot, .rows = rows, .rule = kAdagrad, .learning_rate = rate, .step = step});
+      kernels::sparse_adagrad_update({.slot = slot,
+                                      .rows = rows,
+                                      .rule = kAdagrad,
+                                      .learning_rate = rate,
+                                      .step = step,
+                                      .distinct = distinct});
   }
   static constexpr AdamRule kAdam{.beta1 = 0.8, .beta2 = 0.95, .eps = 1e-6, .weight_decay = 0.02};
   static constexpr AdagradRule kAdagrad{.eps = 1e-6, .weight_decay = 0.02};
@@ -119,6 +129,34 @@ TEST_CASE("sparse updates: the same bits on any number of threads, whatever rows
                       updated(rows, gradient)));
     }
   }
+}
+
+TEST_CASE("sparse updates of distinct rows have the bits of any rows") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    for (const auto& [rows, width] : {std::pair<int32_t, int64_t>{1, 1}, {40, 33}, {3000, 64}, {20, 401}})
+      for (bool adam : {true, false}) {
+        CAPTURES(rows, width, adam);
+        std::vector<int32_t> list(uz(rows));
+        std::iota(list.begin(), list.end(), 0);
+        for (size_t k = 0; k < list.size(); ++k) std::swap(list[k], list[k * 7919 % list.size()]);
+        for (size_t k = 1; k < list.size(); k += 5) list[k] = -1;
+        Table one(rows, width, dtype, device);
+        Table other = one;
+        for (Tensor* t : {&other.slot.parameter, &other.slot.first, &other.slot.second, &other.step})
+          *t = t->clone();
+        for (int step = 0; step < 3; ++step) {
+          const Tensor gradient = random_tensor({std::ssize(list), width}, dtype, device);
+          one.update(adam, Tensor::from(list, device), gradient);
+          other.update(adam, Tensor::from(list, device), gradient, true);
+        }
+        CHECK(same_bits(one.slot.parameter, other.slot.parameter));
+        CHECK(same_bits(one.slot.first, other.slot.first));
+        CHECK(same_bits(one.step, other.step));
+      }
+  });
+  Table table(3, 2, DType::f32, Device::cpu());
+  CHECK_ERROR_HAS(table.update(true, Tensor::from<int32_t>({1, 1}), random_tensor({2, 2}), true),
+                  "2 rows of 1 parameters, expected distinct ones");
 }
 
 TEST_CASE("adagrad_update: steps shrink with the sum of squares") {

@@ -23,12 +23,14 @@ std::vector<uint64_t> sorted_rows(const char* op, const Tensor& rows, int64_t li
 
 template <class MakeRule>
 void update_rows(const char* op, UpdateSlot& slot, const Tensor& rows, const Tensor& learning_rate,
-                 Tensor& step, MakeRule&& rule_for) {
+                 Tensor& step, bool distinct, MakeRule&& rule_for) {
   const std::vector<uint64_t> keys = sorted_rows(op, rows, slot.parameter.size(0));
   std::vector<size_t> starts;  // of the runs of one row
   for (size_t k = 0; k < keys.size(); ++k)
     if (k == 0 || keys[k] >> 32 != keys[k - 1] >> 32) starts.push_back(k);
   const auto runs = static_cast<int64_t>(starts.size());
+  ADJ_CHECK(!distinct || runs == std::ssize(keys), "{}: {} rows of {} parameters, expected distinct ones", op,
+            keys.size(), runs);
   starts.push_back(keys.size());
   const auto finished = static_cast<double>(++*step.mutable_data<int64_t>());
   const double rate = *learning_rate.data<double>();
@@ -72,12 +74,12 @@ void update_rows(const char* op, UpdateSlot& slot, const Tensor& rows, const Ten
 }  // namespace
 
 void sparse_adam_update(const SparseAdamUpdateArgs& args) {
-  update_rows("sparse_adam_update", args.slot, args.rows, args.learning_rate, args.step,
+  update_rows("sparse_adam_update", args.slot, args.rows, args.learning_rate, args.step, args.distinct,
               [&]<class T>() { return Adam<T>{args.rule}; });
 }
 
 void sparse_adagrad_update(const SparseAdagradUpdateArgs& args) {
-  update_rows("sparse_adagrad_update", args.slot, args.rows, args.learning_rate, args.step,
+  update_rows("sparse_adagrad_update", args.slot, args.rows, args.learning_rate, args.step, args.distinct,
               [&]<class T>() { return Adagrad<T>{args.rule}; });
 }
 

@@ -1,8 +1,8 @@
-// Positions are sorted by row (stable); then the warp at the head of a row's run adds its gradients in their
-// order and updates the row's columns. A long run is cut into one slice for each warp of the block, whose
-// sums are added in order: a relation of a knowledge graph may be that of every triple of a batch. What
-// decides between the two is the run's length. Bytes: the gradients and their positions once, a touched row
-// and its states twice; scratch of 16 bytes a position.
+// Positions are sorted by row (stable), unless the rows are distinct; then the warp at the head of a row's
+// run adds its gradients in their order and updates the row's columns. A long run is cut into one slice for
+// each warp of the block, whose sums are added in order: a relation of a knowledge graph may be that of every
+// triple of a batch. What decides between the two is the run's length. Bytes: the gradients and their
+// positions once, a touched row and its states twice; scratch of 16 bytes a position.
 #include <adjoint/kernels/cuda/reduction.cuh>
 #include <adjoint/kernels/sparse/cuda/csr_entries.cuh>
 #include <adjoint/kernels/sparse/cuda/sort.cuh>
@@ -24,7 +24,7 @@ __device__ __forceinline__ void add_run(const T* gradient, const int32_t* order,
                                         int step, int64_t width, int64_t column, T (&sum)[kColumns]) {
 #pragma unroll 4
   for (int64_t k = begin; k < end; k += step) {
-    const T* row = gradient + order[k] * width;
+    const T* row = gradient + (order == nullptr ? k : int64_t{order[k]}) * width;
 #pragma unroll
     for (int j = 0; j < kColumns; ++j)
       if (column + 32 * j < width) sum[j] += row[column + 32 * j];
@@ -44,9 +44,12 @@ __global__ void __launch_bounds__(kBlockThreads)
   const int64_t blocks = ceil_div(positions, kWarps);
   const BlockPlace place(blocks);
   const int64_t origin = place.row * kWarps, column = place.column * kTileColumns + lane;
-  const auto end_of = [&](int64_t k) { return k + upper_bound(keys + k, positions - k, keys[k]); };
+  const bool distinct = order == nullptr;
+  const auto end_of = [&](int64_t k) {
+    return distinct ? k + 1 : k + upper_bound(keys + k, positions - k, keys[k]);
+  };
   const auto heads = [&](int64_t k) {
-    return k < positions && keys[k] < rows && (k == 0 || keys[k - 1] != keys[k]);
+    return k < positions && keys[k] < rows && (distinct || k == 0 || keys[k - 1] != keys[k]);
   };
   const auto update = [&](uint32_t row, const T(&sum)[kColumns]) {
 #pragma unroll
@@ -118,17 +121,18 @@ void advance(const char* name, Tensor& step) {
 
 template <class MakeRule>
 void update_rows(const char* name, UpdateSlot& slot, const Tensor& rows, const Tensor& learning_rate,
-                 Tensor& step, MakeRule&& rule_for) {
+                 Tensor& step, bool distinct, MakeRule&& rule_for) {
   const int device = step.device().index;
   const int64_t positions = rows.numel(), limit = slot.parameter.size(0), width = slot.parameter.size(1);
   if (positions == 0 || width == 0) return advance(name, step);
-  const SortedRows sorted = sort_rows(name, rows, limit);
+  // Rows outside are large as unsigned numbers, too.
+  const SortedRows sorted = distinct ? SortedRows{rows, {}} : sort_rows(name, rows, limit);
   dispatch_float(slot.parameter.dtype(), name, [&]<class T>() {
     const auto rule = rule_for.template operator()<T>();
     launch(name, overlapping(device, grid(ceil_div(positions, kWarps) * ceil_div(width, kTileColumns))),
            sparse_update_kernel<T, std::remove_const_t<decltype(rule)>>,
-           static_cast<const uint32_t*>(sorted.keys.raw_data()), sorted.order.data<int32_t>(), positions,
-           limit, width, slot.parameter.mutable_data<T>(), slot.gradient.data<T>(),
+           static_cast<const uint32_t*>(sorted.keys.raw_data()), data_or_null<int32_t>(sorted.order),
+           positions, limit, width, slot.parameter.mutable_data<T>(), slot.gradient.data<T>(),
            mutable_data_or_null<T>(slot.first), mutable_data_or_null<T>(slot.second), rule,
            learning_rate.data<double>(), step.mutable_data<int64_t>(), arrival_counters(device));
   });
@@ -137,12 +141,12 @@ void update_rows(const char* name, UpdateSlot& slot, const Tensor& rows, const T
 }  // namespace
 
 void sparse_adam_update(const SparseAdamUpdateArgs& args) {
-  update_rows("sparse_adam_update", args.slot, args.rows, args.learning_rate, args.step,
+  update_rows("sparse_adam_update", args.slot, args.rows, args.learning_rate, args.step, args.distinct,
               [&]<class T>() { return Adam<T>{args.rule}; });
 }
 
 void sparse_adagrad_update(const SparseAdagradUpdateArgs& args) {
-  update_rows("sparse_adagrad_update", args.slot, args.rows, args.learning_rate, args.step,
+  update_rows("sparse_adagrad_update", args.slot, args.rows, args.learning_rate, args.step, args.distinct,
               [&]<class T>() { return Adagrad<T>{args.rule}; });
 }
 
