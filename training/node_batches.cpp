@@ -25,7 +25,7 @@ class WholeGraph : public Batches<NodeBatch> {
             .x = part_ ? part_->features_of(run.task(), run.settings().compute.dtype()) : run.task().features,
             .y = objective_.targets(),
             .index = places(run.examples().train)},
-        validation_([this] { return validation(); }, {.capture = constant()}) {}
+        validation_([this] { return validation(); }, {.capture = constant() && is_short()}) {}
 
   std::unique_ptr<Pass<NodeBatch>> pass(int64_t /*done*/) override {
     if (edges_ != nullptr) {
@@ -41,7 +41,9 @@ class WholeGraph : public Batches<NodeBatch> {
   }
   Evaluation validate() override {
     const Tensor loss = validation_();
-    return {loss, gathered(outputs_)};
+    const Tensor outputs = outputs_;
+    if (!validation_.captured()) outputs_ = {};  // may be as large as all that a step keeps
+    return {loss, gathered(outputs)};
   }
   Tensor outputs() override { return outputs_of(batch_); }
   Tensor outputs_for(const Features& x) override {
@@ -58,6 +60,9 @@ class WholeGraph : public Batches<NodeBatch> {
   Tensor gathered(const Tensor& x) const {
     return part_ != nullptr && x ? part_->gather(x).rows(0, run_.examples().size()) : x;
   }
+
+  /// Whether launches count in a pass over the graph; else a capture would only hold memory.
+  bool is_short() const { return batch_.graph.num_edges() <= kShort; }
 
   Var evaluated(const NodeBatch& batch) {
     model_.eval();
@@ -77,6 +82,8 @@ class WholeGraph : public Batches<NodeBatch> {
     outputs_ = objective_.output(out.value());
     return objective_.loss(out, validated_);
   }
+
+  static constexpr int64_t kShort = int64_t{1} << 22;  // edges
 
   const Run& run_;
   const RankPart* part_;  // null: all rows
