@@ -113,18 +113,37 @@ Var index_select(const Var& x, const Tensor& which) {
       });
 }
 
-Var permute_rows(const Var& x, const Tensor& order) {
-  const OpScope scope("permute_rows", x, order);
-  const Shape shape = x.shape();
-  ADJ_CHECK(shape.dims() == 2 && order && order.dtype() == DType::i32 && order.shape() == Shape{shape[0]} &&
-                order.device() == x.device(),
-            "permute_rows: x is {}, order is {}, expected [N, F] and int32 [N]", x.value().str(), order.str());
-  Tensor y = Tensor::empty_like(x.value());
-  kernels::gather_rows({.x = x.value(), .index = order, .y = y});
-  return record("permute_rows", y, {x}, [order = Saved(order)](Tensor dy, Gradients& out) {
-    Tensor dx = Tensor::empty_like(dy);
-    kernels::gather_rows({.x = dy, .index = kernels::inverse_of(order.get(), dy.size(0)), .y = dx});
-    out.add(dx);
+Var interleave_rows(const std::vector<Var>& parts, const Tensor& order) {
+  const OpScope scope("interleave_rows", parts, order);
+  ADJ_CHECK(!parts.empty() && parts.front().shape().dims() == 2, "interleave_rows: expected parts [N, F]");
+  const Tensor& first = parts.front().value();
+  std::vector<Tensor> rows;
+  std::vector<int64_t> bounds{0};
+  for (const Var& part : parts) {
+    ADJ_CHECK(part.shape() == first.shape().with(0, part.size(0)) && part.dtype() == first.dtype() &&
+                  part.device() == first.device(),
+              "interleave_rows: parts {} and {}, expected one width", first.str(), part.value().str());
+    rows.push_back(part.value());
+    bounds.push_back(bounds.back() + part.size(0));
+  }
+  ADJ_CHECK(order && order.dtype() == DType::i32 && order.shape() == Shape{bounds.back()} &&
+                order.device() == first.device(),
+            "interleave_rows: order is {}, expected int32 [{}] on {}", order.str(), bounds.back(),
+            first.device().str());
+  if (rows.size() > kernels::GatherPartsArgs::kMost) {
+    const NoGrad no_grad;
+    rows = {cat(parts, 0).value()};
+  }
+  Tensor y = Tensor::empty(first.shape().with(0, bounds.back()), first.dtype(), first.device());
+  kernels::gather_parts({.parts = rows, .index = order, .y = y});
+  return record("interleave_rows", y, parts, [order = Saved(order), bounds](Tensor dy, Gradients& out) {
+    const Tensor place = kernels::inverse_of(order.get(), dy.size(0));
+    for (size_t p = 0; p + 1 < bounds.size(); ++p) {
+      if (!out.wanted(p)) continue;
+      Tensor dx = Tensor::empty(dy.shape().with(0, bounds[p + 1] - bounds[p]), dy.dtype(), dy.device());
+      kernels::gather_rows({.x = dy, .index = place.rows(bounds[p], bounds[p + 1]), .y = dx});
+      out.add(p, dx);
+    }
   });
 }
 

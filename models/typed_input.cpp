@@ -57,8 +57,8 @@ Var TypedInput::operator()(const TypedFeatures& x) const {
       parts.push_back(table(x.numbers.rows(x.first_row(t), x.first_row(t + 1)), x.distinct));
   }
   ADJ_CHECK(!parts.empty(), "features of no node");
-  const Var stacked = parts.size() == 1 ? parts.front() : cat(parts, 0);
-  return x.whole() ? stacked : permute_rows(stacked, x.order);
+  if (!x.whole()) return interleave_rows(parts, x.order);
+  return parts.size() == 1 ? parts.front() : cat(parts, 0);
 }
 
 }  // namespace adj::models

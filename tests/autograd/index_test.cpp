@@ -50,3 +50,31 @@ TEST_CASE("index_select takes elements of a vector and matrices of a stack") {
   CHECK_ERROR_HAS(index_select(Tensor::zeros({}), Tensor::zeros({1}, DType::i32)), "[]");
   CHECK_THROWS_AS(index_select(Tensor::zeros({3}), Tensor::zeros({1})), Error);
 }
+
+TEST_CASE("interleave_rows takes each row of its parts once") {
+  on_devices(77, DType::f64, [](Draw& draw, Device device) {
+    for (const std::vector<int64_t>& counts :
+         {std::vector<int64_t>{5}, {3, 0, 4}, {0, 1, 6, 2}, std::vector<int64_t>(70, 1)}) {
+      std::vector<Tensor> parts;
+      std::vector<double> all;
+      for (const int64_t count : counts) {
+        parts.push_back(draw.normal({count, 3}));
+        const Numbers numbers = values(parts.back());
+        all.insert(all.end(), numbers.begin(), numbers.end());
+      }
+      std::vector<int32_t> order(all.size() / 3);
+      for (size_t k = 0; k < order.size(); ++k) order[(k * 11 + 2) % order.size()] = static_cast<int32_t>(k);
+      const Tensor of_rows = Tensor::from(order, device);
+      const auto run = [&](const std::vector<Var>& x) { return interleave_rows(x, of_rows); };
+      std::vector<Var> inputs(parts.begin(), parts.end());
+      const Numbers y = values(run(inputs).value());
+      for (size_t k = 0; k < order.size(); ++k)
+        for (size_t i = 0; i < 3; ++i) CHECK(y[3 * k + i] == all[3 * uz(order[k]) + i]);
+      check_each(run, parts);
+    }
+    const Var x(draw.normal({4, 2}));
+    CHECK_ERROR_HAS((void)interleave_rows({x, Var(draw.normal({1, 3}))}, Tensor::from<int32_t>({0}, device)),
+                    "expected one width");
+    CHECK_ERROR_HAS((void)interleave_rows({x}, Tensor::from<int32_t>({0}, device)), "expected int32 [4]");
+  });
+}
