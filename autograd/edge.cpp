@@ -137,8 +137,8 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
   enum : size_t { kX, kWeight };
   return record(
       "aggregate", y, {x, edge_weight},
-      [relation, mean, scatters, scales, weights, weight = weight ? Saved(weight) : Saved(), shape = x.shape(),
-       x = weight_learns ? Saved(x.value()) : Saved()](Tensor dy, Gradients& out) {
+      [relation, mean, scatters, scales, weights, weight = weight ? Saved(weight) : Saved(),
+       shape = x.shape(), x = weight_learns ? Saved(x.value()) : Saved()](Tensor dy, Gradients& out) {
         const Tensor w = weight ? weight.get() : Tensor();
         const Tensor dy_rows = detail::as_matrix(dy);
         Tensor dx = out.wanted(kX) ? Tensor::empty(shape, dy.dtype(), dy.device()) : Tensor();
@@ -164,10 +164,10 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
               "aggregate",
               {.a = detail::by_target(relation), .y = dy_rows, .x = detail::as_matrix(x.get()), .dw = dw});
         } else if (dx) {
-          kernels::sparse_product("aggregate", {.a = scales ? kernels::by_column(relation.transposed(), w)
-                                                            : relation.adjoint(w),
-                                                .x = dy_rows,
-                                                .y = dx_rows});
+          kernels::sparse_product(
+              "aggregate", {.a = scales ? kernels::by_column(relation.transposed(), w) : relation.adjoint(w),
+                            .x = dy_rows,
+                            .y = dx_rows});
         }
         if (dw && mean) detail::mean_weights(relation, scatters, dw, dw);
         if (dx) out.add(kX, dx);

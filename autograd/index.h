@@ -11,8 +11,8 @@ namespace adj {
 /// [K,…]: x[index[k]] for each k, along the first dimension of x [N,…]; `index` int32 or int64 [K], repeats
 /// allowed, range-checked on the CPU. Backward sums in index order.
 Var index_select(const Var& x, const Tensor& which);
-/// Row order[k] of the parts [Np,F] under each other, for each of their rows; `order` int32 [ΣNp] has each row
-/// once, which is not checked. One pass either way: backward sorts nothing.
+/// Row order[k] of the parts [Np,F] under each other, for each of their rows; `order` int32 [ΣNp] has each
+/// row once, which is not checked. One pass either way: backward sorts nothing.
 Var interleave_rows(const std::vector<Var>& parts, const Tensor& order);
 
 }  // namespace adj

@@ -78,8 +78,8 @@ class Relation {
   /// `out_edges`: row j holds the targets of source j's edges, ascending.
   static Relation from_transposed(Csr out_edges, std::optional<bool> symmetric = {});
   /// from_csr() of a relation that is not symmetric, with its transpose: `out_order` int32 [M], as
-  /// transposed_order(); absent: that throws, and sums alone are differentiable. Throws if sizes do not match;
-  /// contents are not checked.
+  /// transposed_order(); absent: that throws, and sums alone are differentiable. Throws if sizes do not
+  /// match; contents are not checked.
   static Relation from_both(Csr in_edges, Csr out_edges, Tensor out_order = {});
 
   /// This rank's part of a relation, which has one set of nodes: its rows of csr() and of transposed(), over

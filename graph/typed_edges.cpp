@@ -268,9 +268,9 @@ std::shared_ptr<const TypedSlots> all_slots(const Relation& relation, const Tens
             relation.num_src());
   const int64_t filled = relation.num_edges() + (loops ? targets : 0);
   if (width > kernels::kMostSplitTypes || width * targets > 2 * filled) return nullptr;
-  return derived<AllSlots>(relation, types, num_types, loops ? 1 : 0, [&] {
-           return AllSlots{make_all_slots(relation, types, num_types, loops)};
-         }).slots;
+  return derived<AllSlots>(relation, types, num_types, loops ? 1 : 0,
+                           [&] { return AllSlots{make_all_slots(relation, types, num_types, loops)}; })
+      .slots;
 }
 
 Tensor typed_mean_weights(const Relation& relation, const Tensor& types, int64_t num_types, DType dtype) {

@@ -87,8 +87,8 @@ struct Relational : NodeModel {
   }
   Var layer(size_t l, const nn::Structure& structure, Var x, const Tensor& numbers) const {
     const size_t conv = l - (one_hot ? 1 : 0);
-    const Var y = l == 0 && one_hot ? (*first)(structure, numbers)
-                                    : convs[conv](structure, nn::Sides(std::move(x)));
+    const Var y =
+        l == 0 && one_hot ? (*first)(structure, numbers) : convs[conv](structure, nn::Sides(std::move(x)));
     return l + 1 == num_layers() ? y : norms(l, y, Activation::relu, p, training());
   }
 

@@ -6,7 +6,8 @@ namespace adj::optim {
 
 namespace {
 
-constexpr double kMostBytes = 0x1p26;  // of best weights on a GPU: a copy of more takes its time, but memory more
+constexpr double kMostBytes =
+    0x1p26;  // of best weights on a GPU: a copy of more takes its time, but memory more
 
 }  // namespace
 

@@ -36,8 +36,8 @@ inline Tensor as_matrix(const Tensor& x) {
 /// y = w / (in-degree of the target); absent w means ones. Bitwise equal over the edge list and over CSR
 /// rows.
 void mean_weights(const Relation& relation, bool of_list, const Tensor& w, Tensor& y);
-/// 1 / in-degree in the accumulator's dtype: [num_dst], or over an unsorted list [M], of each edge's target. Cached
-/// with the relation.
+/// 1 / in-degree in the accumulator's dtype: [num_dst], or over an unsorted list [M], of each edge's target.
+/// Cached with the relation.
 Tensor mean_factors(const Relation& relation, DType features);
 
 }  // namespace adj::detail

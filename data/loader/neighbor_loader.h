@@ -31,7 +31,7 @@ struct NeighborLoaderOptions {
   size_t first_transposed = 0;
   bool features = true;  ///< false: `x` is absent, for steps that gather it
   bool plans = true;     ///< false: blocks have nothing but transposes, for PaddedBlocks
-  bool rows = true;      ///< false: neither transposes nor plans of the blocks, for layers that do not use them
+  bool rows = true;  ///< false: neither transposes nor plans of the blocks, for layers that do not use them
 };
 
 /// Mini-batches of sampled neighbourhoods (GraphSAGE, Hamilton et al. 2017), for training and evaluation:

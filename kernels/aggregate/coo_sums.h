@@ -61,8 +61,8 @@ struct CooGcnNormalizeArgs {
 };
 ADJ_KERNEL(coo_gcn_normalize, CooGcnNormalizeArgs)  ///< GCN weights of an unsorted list.
 
-/// y[i] = 1 / (number of entries of row i), [rows] float32 or float64: turns a sum over the row into a mean. 0 for
-/// a row without entries.
+/// y[i] = 1 / (number of entries of row i), [rows] float32 or float64: turns a sum over the row into a mean.
+/// 0 for a row without entries.
 struct MeanFactorsArgs {
   const Csr& a;
   Tensor& y;

@@ -43,11 +43,11 @@ inline void check_weights(std::string_view op, std::string_view name, const CsrM
 /// features with a weight. `activation` is none or relu. A's values have the accumulator dtype. Each row is
 /// summed in entry order or in a fixed tree that depends only on the structure, never on threads. Rows
 /// without entries give act(bias). Values [M,H] are weights per head: values[:, h] belongs to features [h D,
-/// (h + 1) D), D = F / H, as in multi-head attention. `row_factor` [rows], optional, in the dtype of the values:
-/// each row's sum is multiplied by it before the bias. Not by heads. `y` may have more columns than x: the result is then
-/// columns [first_column, first_column + F) of y, with the bits of a product of all columns. Not by heads.
-/// `local` [n, as y], optional: rows [local_row, local_row + n) of x are not read, but those of the same
-/// columns of local, which a rank has already.
+/// (h + 1) D), D = F / H, as in multi-head attention. `row_factor` [rows], optional, in the dtype of the
+/// values: each row's sum is multiplied by it before the bias. Not by heads. `y` may have more columns than
+/// x: the result is then columns [first_column, first_column + F) of y, with the bits of a product of all
+/// columns. Not by heads. `local` [n, as y], optional: rows [local_row, local_row + n) of x are not read, but
+/// those of the same columns of local, which a rank has already.
 struct SpmmArgs {
   const CsrMatrix& a;
   const Tensor& x;

@@ -149,7 +149,8 @@ ADJ_KERNEL(activate_backward, ActivateBackwardArgs)  ///< The gradient of activa
 constexpr int64_t sign_bytes(int64_t n) { return (n + 7) / 8; }
 
 /// y = relu(x), any shape, and which elements are positive: bit k % 8 of byte k / 8 of `positive`, uint8
-/// [ceil(n / 8)], for element k of n. All that the gradient needs, in an eighth of a byte each. `y` may be `x`.
+/// [ceil(n / 8)], for element k of n. All that the gradient needs, in an eighth of a byte each. `y` may be
+/// `x`.
 struct ReluArgs {
   const Tensor& x;
   Tensor& y;

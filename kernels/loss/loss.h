@@ -10,9 +10,9 @@ namespace adj::kernels {
 // a row selected several times counts as often, in the loss and in the gradient. `loss` has one element.
 // Losses, their gradients and the targets of bce and mse have the accumulator dtype. The backward passes take
 // dloss (one element, on the device), write every row of the gradient (zeros for rows not selected), and
-// recompute the forward values: only the inputs are saved. `dx` may be `x`. K = 0 is an error, and so is a row of `index` or a
-// label out of range. The CPU throws at once; a GPU, which does not synchronize within a step, sets the loss
-// to NaN, and the next read from that device throws.
+// recompute the forward values: only the inputs are saved. `dx` may be `x`. K = 0 is an error, and so is a
+// row of `index` or a label out of range. The CPU throws at once; a GPU, which does not synchronize within a
+// step, sets the loss to NaN, and the next read from that device throws.
 
 /// Value of `ignored` that matches no label.
 inline constexpr int64_t kNothingIgnored = std::numeric_limits<int64_t>::min();

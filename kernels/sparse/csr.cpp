@@ -47,8 +47,8 @@ void check_entries(std::string_view op, std::string_view name, const CsrMatrix& 
             "{}: {} is {}, expected {} [{}] or [{}, H] on {}", op, name, tensor.str(), name_of(dtype),
             entries, entries, a.csr.device().str());
   const bool exact = !a.order || has_column_values(a);
-  ADJ_CHECK(exact ? tensor.size(0) == entries : tensor.size(0) >= entries, "{}: {} is {}, for {} {}", op, name,
-            tensor.str(), entries, has_column_values(a) ? "columns" : "entries");
+  ADJ_CHECK(exact ? tensor.size(0) == entries : tensor.size(0) >= entries, "{}: {} is {}, for {} {}", op,
+            name, tensor.str(), entries, has_column_values(a) ? "columns" : "entries");
 }
 
 }  // namespace adj::kernels

@@ -7,11 +7,11 @@ namespace adj::kernels {
 /// Types that the rows of split_rows may have, loops' included.
 inline constexpr int64_t kMostSplitTypes = 64;
 
-/// Splits each row of `a` by the type of its entries, `type` int32 [M] in [0, types) by edge number (entry e is edge
-/// order[e], or e): row i * width + t of the result has the entries of row i and type t, in their order; width is
-/// `types`, and with `loops` one more, whose rows i * width + types have the entry i alone. offsets int64 [rows *
-/// width + 1], indices int32 [M], or with loops [M + rows]. A type out of range throws on a CPU; on a GPU the next
-/// read from it throws.
+/// Splits each row of `a` by the type of its entries, `type` int32 [M] in [0, types) by edge number (entry e
+/// is edge order[e], or e): row i * width + t of the result has the entries of row i and type t, in their
+/// order; width is `types`, and with `loops` one more, whose rows i * width + types have the entry i alone.
+/// offsets int64 [rows * width + 1], indices int32 [M], or with loops [M + rows]. A type out of range throws
+/// on a CPU; on a GPU the next read from it throws.
 struct SplitRowsArgs {
   const Csr& a;
   const Tensor& type;

@@ -19,7 +19,7 @@ std::shared_ptr<const RowTiles> tiles_of_product(std::string_view op, const CsrM
                                                  DType features, const KeptValues* kept) {
   const TiledOp kind = kept != nullptr ? kept->factors ? TiledOp::product : TiledOp::kept_weights
                        : a.values && !has_column_values(a) ? TiledOp::new_weights
-                                                            : TiledOp::product;
+                                                           : TiledOp::product;
   return choose_tiles(op, a.csr, width, features, kind, weights_obstacle(a.values));
 }
 

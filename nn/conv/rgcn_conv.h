@@ -32,8 +32,8 @@ class RGCNConv : public Module {
   RGCNConv(Widths in, int64_t out, int64_t relations, const RGCNConvOptions& options = {});
   /// x of all nodes, or {x_src [num_src, in.src], x_dst [num_dst, in.dst]}; x_dst absent: no W_0 term.
   /// `types`: int32 [M], the relation of each edge by edge number; absent: the edge attribute "type" of the
-  /// graph or block. The pairs are cached with the relation for this tensor (typed_pairs()). An x that is moved
-  /// here is freed before the result is made, if nothing else holds it.
+  /// graph or block. The pairs are cached with the relation for this tensor (typed_pairs()). An x that is
+  /// moved here is freed before the result is made, if nothing else holds it.
   Var operator()(const Structure& structure, Sides x, const Tensor& types = {}) const;
   /// Makes all that a pass over this structure derives from it: for loaders, and before a captured step.
   void prepare(const Structure& structure, const Tensor& types = {}) const;

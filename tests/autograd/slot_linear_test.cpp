@@ -47,8 +47,8 @@ TEST_CASE("sums of slots times their matrices equal loops over the edges, and gr
     for (size_t e = 0; e < edges.src.size(); ++e) ++count[{edges.type[e], edges.dst[e]}];
     for (const auto& [loops, all] : {std::pair(false, false), {true, false}, {false, true}, {true, true}}) {
       CAPTURES(loops, all);
-      const auto slots = all ? all_slots(relation, types, kTypes, loops)
-                             : typed_slots(relation, types, kTypes, loops, 0);
+      const auto slots =
+          all ? all_slots(relation, types, kTypes, loops) : typed_slots(relation, types, kTypes, loops, 0);
       REQUIRE(slots != nullptr);
       CHECK(slots->edges.num_edges() == (loops ? 617 : 600));
       if (all)

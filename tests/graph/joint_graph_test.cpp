@@ -4,7 +4,6 @@
 #include <adjoint/graph/sample/neighbor_sampler.h>
 
 #include <map>
-
 #include <numeric>
 
 using namespace adj;

@@ -63,7 +63,8 @@ TEST_CASE("relu by signs has the bits of activate, forward and backward") {
         CHECK(same_bits(dx, expected_dx));
         const std::vector<uint8_t> bytes = positive.to_vector<uint8_t>();
         const Numbers inputs = values(x);
-        for (size_t k = 0; k < inputs.size(); ++k) CHECK((bytes[k / 8] >> k % 8 & 1) == (inputs[k] > 0 ? 1 : 0));
+        for (size_t k = 0; k < inputs.size(); ++k)
+          CHECK((bytes[k / 8] >> k % 8 & 1) == (inputs[k] > 0 ? 1 : 0));
         Tensor over = x.clone();
         kernels::relu({.x = over, .y = over, .positive = positive});
         CHECK(same_bits(over, expected));

@@ -171,13 +171,9 @@ void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args)
     using W = Accumulator<T>;
     const Tensor times = times_selected(kName, selection, args.x.device());
     dispatch_plain(args, [&]<bool kPlain>() {
-      const CrossEntropyBackward<T, kPlain> body{counts_of(times),
-                                                 args.x.data<T>(),
-                                                 args.x.size(1),
-                                                 labels_of<kPlain, W>(args),
-                                                 args.total.data<W>(),
-                                                 args.dloss.data<W>(),
-                                                 args.dx.mutable_data<T>()};
+      const CrossEntropyBackward<T, kPlain> body{
+          counts_of(times),     args.x.data<T>(),     args.x.size(1),           labels_of<kPlain, W>(args),
+          args.total.data<W>(), args.dloss.data<W>(), args.dx.mutable_data<T>()};
       map_rows<T>(kName, args.x.device().index, args.x.size(0), args.x.size(1),
                   aligned_to_16(body.x, body.dx), body);
     });

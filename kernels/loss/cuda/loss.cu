@@ -80,9 +80,8 @@ struct Slopes {
     const int64_t row = i / width;
     const int32_t selected = often(times, row);
     const T t = target[i], factor = *dloss / *total * static_cast<T>(selected);
-    dx[i] = narrow<S>(selected == 0 || isnan(t)
-                          ? T{0}
-                          : factor * Loss::slope(widen(x[i]), t, positive, i - row * width));
+    dx[i] = narrow<S>(
+        selected == 0 || isnan(t) ? T{0} : factor * Loss::slope(widen(x[i]), t, positive, i - row * width));
   }
 };
 

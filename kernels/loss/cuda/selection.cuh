@@ -48,8 +48,9 @@ static __global__ void __launch_bounds__(kBlockThreads) count_kernel(Selection s
                  times);
 }
 
-/// How often each row is selected, int32 [rows]; absent if all rows are, once. A backward pass then visits all
-/// rows, each once: it may write the gradient over the logits. Integer counts are deterministic under atomics.
+/// How often each row is selected, int32 [rows]; absent if all rows are, once. A backward pass then visits
+/// all rows, each once: it may write the gradient over the logits. Integer counts are deterministic under
+/// atomics.
 inline Tensor times_selected(const char* name, const Selection& selection, Device device) {
   if (selection.index == nullptr) return {};
   constexpr int64_t kOneBlock = 32768;

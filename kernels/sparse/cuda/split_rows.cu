@@ -85,9 +85,8 @@ void split_rows(const SplitRowsArgs& args) {
          split_rows_kernel,
          Split{args.a.offsets.data<int64_t>(), args.a.indices.data<int32_t>(), args.type.data<int32_t>(),
                data_or_null<int32_t>(args.order), args.a.rows, static_cast<int>(args.types),
-               static_cast<int>(args.width()), args.loops,
-               fault_of(device.index, "split_rows", "type"), args.offsets.mutable_data<int64_t>(),
-               args.indices.mutable_data<int32_t>()});
+               static_cast<int>(args.width()), args.loops, fault_of(device.index, "split_rows", "type"),
+               args.offsets.mutable_data<int64_t>(), args.indices.mutable_data<int32_t>()});
 }
 
 }  // namespace adj::kernels::cuda
