@@ -25,7 +25,7 @@ class WholeGraph : public Batches<NodeBatch> {
             .x = part_ ? part_->features_of(run.task(), run.settings().compute.dtype()) : run.task().features,
             .y = objective_.targets(),
             .index = places(run.examples().train)},
-        validation_([this] { return validation(); }, {.capture = constant() && is_short()}) {}
+        validation_([this] { return validation(); }, {.capture = constant() && holds_outputs()}) {}
 
   std::unique_ptr<Pass<NodeBatch>> pass(int64_t /*done*/) override {
     if (edges_ != nullptr) {
@@ -42,7 +42,7 @@ class WholeGraph : public Batches<NodeBatch> {
   Evaluation validate() override {
     const Tensor loss = validation_();
     const Tensor outputs = outputs_;
-    if (!validation_.captured()) outputs_ = {};  // may be as large as all that a step keeps
+    if (!holds_outputs()) outputs_ = {};  // may be as large as all that a step keeps
     return {loss, gathered(outputs)};
   }
   Tensor outputs() override { return outputs_of(batch_); }
@@ -61,8 +61,8 @@ class WholeGraph : public Batches<NodeBatch> {
     return part_ != nullptr && x ? part_->gather(x).rows(0, run_.examples().size()) : x;
   }
 
-  /// Whether launches count in a pass over the graph; else a capture would only hold memory.
-  bool is_short() const { return batch_.graph.num_edges() <= kShort; }
+  /// Whether outputs may stay in memory between validations, as they do if these are captured.
+  bool holds_outputs() const { return run_.examples().size() * run_.examples().outputs <= kMostHeld; }
 
   Var evaluated(const NodeBatch& batch) {
     model_.eval();
@@ -83,7 +83,7 @@ class WholeGraph : public Batches<NodeBatch> {
     return objective_.loss(out, validated_);
   }
 
-  static constexpr int64_t kShort = int64_t{1} << 22;  // edges
+  static constexpr int64_t kMostHeld = int64_t{1} << 24;  // numbers
 
   const Run& run_;
   const RankPart* part_;  // null: all rows
