@@ -59,7 +59,7 @@ std::shared_ptr<const TypedSlots> typed_slots(const Relation& relation, const Te
                                               int64_t num_types, bool loops, int64_t least = kManyTypedEdges);
 
 /// The same with a slot of every target for every type, in one range: made on the relation's device without
-/// reading anything on the host, by two launches and a transpose. For relations whose steps are bound by
+/// reading anything on the host, by one launch and a transpose. For relations whose steps are bound by
 /// launches, as sampled blocks; null for more than 63 types, and for so few edges that most slots would be
 /// empty. A type out of range throws on a CPU at once, on a GPU at the next read from it. Cached and checked
 /// as pairs are.
