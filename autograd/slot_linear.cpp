@@ -4,6 +4,7 @@
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/reduce/reduce.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -39,7 +40,7 @@ Tensor stacked(const Tensor& w, const SlotRange& range) {
 }
 
 /// Adds the gradients of a stack to those of its matrices, of which `seen` have some already.
-void add_stack(const Tensor& stack, const SlotRange& range, Tensor& dw, std::vector<bool>& seen) {
+void add_stack(const Tensor& stack, const SlotRange& range, Tensor& dw, const std::vector<bool>& seen) {
   const int64_t in = dw.size(1);
   const Tensor all = dw.reshape({dw.size(0) * in, dw.size(2)});
   for (int64_t k = 0; const int64_t type : range.types) {
@@ -49,7 +50,6 @@ void add_stack(const Tensor& stack, const SlotRange& range, Tensor& dw, std::vec
       kernels::linear_combination({.a = sum, .beta = 1.0, .b = part, .y = sum});
     else
       sum.copy_(part);
-    seen[static_cast<size_t>(type)] = true;
     ++k;
   }
 }
@@ -95,20 +95,22 @@ Var slot_linear(const Var& x, const Var& w, const TypedSlots& slots, int64_t tar
           out.add(kBias, dbias);
         }
         if (out.wanted(kW)) {
-          const bool alone = ranges.size() == 1 && is_run(ranges.front());
-          const bool all = alone && std::ssize(ranges.front().types) == w.get().size(0);
-          Tensor dw = all ? Tensor::empty(w.get().shape(), dy.dtype(), dy.device())
-                          : Tensor::zeros(w.get().shape(), dy.dtype(), dy.device());
+          Tensor dw = Tensor::empty(w.get().shape(), dy.dtype(), dy.device()), none;
           std::vector<bool> seen(static_cast<size_t>(dw.size(0)));
-          Tensor none;
           for (const SlotRange& range : ranges) {
             const Tensor rows = matrix_of(x.get(), range);
-            Tensor stack = alone ? stacked(dw, range)
+            const bool first = is_run(range) && std::ranges::none_of(range.types, [&](int64_t type) {
+                                 return seen[static_cast<size_t>(type)];
+                               });
+            Tensor stack = first ? stacked(dw, range)  // in place
                                  : Tensor::empty({rows.size(1), dy.size(1)}, dy.dtype(), dy.device());
             kernels::weight_gradients(
                 {.x = rows, .dz = dy.rows(range.begin, range.end), .dw = stack, .dbias = none});
-            if (!alone) add_stack(stack, range, dw, seen);
+            if (!first) add_stack(stack, range, dw, seen);
+            for (const int64_t type : range.types) seen[static_cast<size_t>(type)] = true;
           }
+          for (int64_t type = 0; type < dw.size(0); ++type)
+            if (!seen[static_cast<size_t>(type)]) dw.rows(type, type + 1).zero_();
           out.add(kW, dw);
         }
         const Shape x_shape = x.get().shape();

@@ -1,6 +1,6 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/graph/detail/neighborhoods.h>
-#include <adjoint/kernels/sparse/csr.h>
+#include <adjoint/graph/detail/transposed.h>
 
 #include <algorithm>
 #include <utility>
@@ -10,14 +10,6 @@ namespace adj::detail {
 namespace {
 
 constexpr int64_t kRowGrain = 1 << 11;
-
-/// The transposed structure, not cached in the relation.
-Csr transposed(const Csr& csr) {
-  Csr turned{csr.cols, csr.rows, Tensor::empty_like(csr.offsets), Tensor::empty_like(csr.indices)};
-  Tensor order = Tensor::empty_like(csr.indices);
-  kernels::transpose({.a = csr, .offsets = turned.offsets, .indices = turned.indices, .order = order});
-  return turned;
-}
 
 /// Calls f(neighbor, edges) for each neighbour of node i, ascending.
 template <class F>

@@ -1,4 +1,5 @@
 #include <adjoint/graph/detail/index.h>
+#include <adjoint/graph/detail/transposed.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/typed_edges.h>
 #include <adjoint/kernels/aggregate/coo_sums.h>
@@ -158,13 +159,9 @@ struct TypeSpans {
   }
 };
 
-/// A relation with its transpose, whose edges have no numbers: an order would be as large as the structure.
+/// With its transpose, whose edges have no numbers: sums need none.
 Relation with_transpose(Csr rows) {
-  const Device device = rows.device();
-  Csr columns{rows.cols, rows.rows, Tensor::empty({rows.cols + 1}, DType::i64, device),
-              Tensor::empty_like(rows.indices)};
-  Tensor order = Tensor::empty_like(rows.indices);
-  kernels::transpose({.a = rows, .offsets = columns.offsets, .indices = columns.indices, .order = order});
+  Csr columns = detail::transposed(rows);
   return Relation::from_both(std::move(rows), std::move(columns));
 }
 

@@ -6,8 +6,8 @@ namespace adj::optim {
 
 namespace {
 
-constexpr double kMostBytes =
-    0x1p26;  // of best weights on a GPU: a copy of more takes its time, but memory more
+// Best weights of more bytes are kept on the CPU: a copy takes its time, but a GPU's memory counts more.
+constexpr double kMostBytes = 0x1p26;
 
 }  // namespace
 
@@ -21,10 +21,11 @@ void EarlyStopping::keep(int64_t epoch, double metric) {
   const auto state = model_.state();
   double bytes = 0.0;
   for (const auto& [name, tensor] : state) bytes += static_cast<double>(tensor.bytes());
-  const bool copies = bytes > kMostBytes;
+  const bool on_host = bytes > kMostBytes;
   for (const auto& [name, tensor] : state) {
     Tensor& kept = best_[name];
-    if (!kept) kept = Tensor::empty(tensor.shape(), tensor.dtype(), copies ? Device::cpu() : tensor.device());
+    if (!kept)
+      kept = Tensor::empty(tensor.shape(), tensor.dtype(), on_host ? Device::cpu() : tensor.device());
     kept.copy_(tensor);
   }
 }
