@@ -5,7 +5,8 @@
 using namespace adj;
 using namespace adj::training;
 
-// As in PyG's example: hidden width 128, embeddings of width 64, no weight decay.
+// Encoders of one type of nodes, or of several. As in PyG's example: hidden width 128, embeddings of width
+// 64, no weight decay.
 int main(int argc, char** argv) {
   Options options(models::link(), "Trains a model for link prediction.");
   options.run.weight_decay = 0.0;
@@ -26,7 +27,7 @@ int main(int argc, char** argv) {
         const Var embeddings = batch.nodes.forward(model->encoder());
         Var loss = bce_with_logits(model->scores(embeddings, batch.pairs), batch.label);
         loss.backward();
-        optimizer->step();
+        update(*optimizer, model->encoder());
         return loss;
       });
       for (auto& epoch : run.epochs(*batches))

@@ -1,5 +1,6 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/labels.h>
+#include <adjoint/data/detail/names.h>
 #include <adjoint/data/joint_dataset.h>
 
 #include <algorithm>
@@ -52,14 +53,29 @@ std::string target_type(const TypedDataset& dataset, const std::string& wanted, 
   return wanted.empty() ? labelled.front() : wanted;
 }
 
-GraphSchema schema_of(const TypedDataset& dataset, const std::string& target, bool reverse) {
+Dataset named_by_types(const TypedDataset& dataset, const std::vector<std::string>& types) {
+  std::vector<std::string> names;
+  for (const std::string& type : types)
+    for (const std::string& name : detail::names_of(items_of(dataset, type), dataset.num_nodes(type)))
+      names.push_back(type + ":" + name);
+  Dataset all;
+  all.name = dataset.name;
+  const auto packed = detail::packed(names);
+  all.node_names = packed.bytes, all.node_name_offsets = packed.offsets;
+  const Tensor none = Tensor::empty({0}, DType::i32);
+  all.graph = Graph::from_coo(std::ssize(names), none, none);
+  return all;
+}
+
+GraphSchema schema_of(const TypedDataset& dataset, const std::vector<std::string>& targets, bool reverse) {
   GraphSchema schema;
   const auto add = [&](const std::string& type) {
     schema.nodes.push_back({type, dataset.num_nodes(type), items_of(dataset, type).num_features()});
   };
-  add(target);
+  for (const std::string& type : targets) add(type);
   for (const std::string& type : dataset.graph.node_types())
-    if (type != target) add(type);
+    if (std::ranges::find(targets, type) == targets.end()) add(type);
+  schema.targets = targets.size();
   schema.relations = relations_of(dataset.graph, reverse);
   return schema;
 }

@@ -17,9 +17,11 @@ TypedDataset with_types(const Dataset& dataset);
 /// none, or several and none is wanted; UsageError if the wanted one has none.
 std::string target_type(const TypedDataset& dataset, const std::string& wanted, const std::string& file);
 
-/// The schema of a dataset whose nodes of type `target` come first, the others in alphabetical order, with
-/// its relations (relations_of()).
-GraphSchema schema_of(const TypedDataset& dataset, const std::string& target, bool reverse);
+/// The schema of a dataset whose nodes of the types `targets` come first, the others in alphabetical order,
+/// with its relations (relations_of()).
+GraphSchema schema_of(const TypedDataset& dataset, const std::vector<std::string>& targets, bool reverse);
+/// Nodes of several types as one dataset without edges, in that order, named "TYPE:NAME".
+Dataset named_by_types(const TypedDataset& dataset, const std::vector<std::string>& types);
 
 /// The joint graph of a dataset (join()) on the CPU, with the features of its types (Features::typed();
 /// sparse ones are made dense) and, of the first type, labels, splits, names and ids: its nodes have the same

@@ -46,7 +46,7 @@ Tensor in_order(const Tensor& rows, const Tensor& order) {
 struct Rows {
   Tensor index;                 ///< int32: row k is row index[k] of the dataset; absent: k
   std::vector<int32_t> number;  ///< of the node or graph in row k; empty: k
-  std::string group, word;
+  std::string group, word;      // in HDF5 files, and as the title of a column
   Tensor ids;
   detail::PackedNames names;
 
@@ -82,11 +82,12 @@ struct Rows {
       return Column::of_texts(std::move(title), [this, node](int64_t row) { return names.text(node(row)); });
     return Column::of_numbers(std::move(title), node);
   }
-  void write(H5Writer& file) const {
-    if (ids) file.write(group + "/id", ids);
+  /// Ids and names for an HDF5 file.
+  void append_to(std::vector<std::pair<std::string, Tensor>>& datasets) const {
+    if (ids) datasets.emplace_back(group + "/id", ids);
     if (!names.bytes) return;
-    file.write(group + "/name", names.bytes);
-    file.write(group + "/name_offsets", names.offsets);
+    datasets.emplace_back(group + "/name", names.bytes);
+    datasets.emplace_back(group + "/name_offsets", names.offsets);
   }
 };
 
@@ -135,11 +136,13 @@ struct Sheet {
   }
   /// Nodes at the ends of edges or pairs.
   void add_ends(const std::string& group, const std::vector<int32_t>& src, const std::vector<int32_t>& dst,
-                const Rows& nodes) {
+                const Rows& nodes, const Rows* targets = nullptr) {
     rows = std::ssize(src);
-    for (const auto& [path, title, ends] : {std::tuple("/src", "source", &src), {"/dst", "target", &dst}}) {
+    for (const auto& [path, title, ends, names] :
+         {std::tuple("/src", "source", &src, &nodes),
+          {"/dst", "target", &dst, targets != nullptr ? targets : &nodes}}) {
       const Tensor& numbers = datasets.emplace_back(group + path, Tensor::from(*ends)).second;
-      columns.push_back(nodes.column(title, reader(numbers.data<int32_t>())));
+      columns.push_back(names->column(title, reader(numbers.data<int32_t>())));
     }
   }
   /// Names, or numbers, of the rows.
@@ -185,8 +188,9 @@ struct Sheet {
     file.attribute("", "program", program);
     file.attribute("", "dataset", data.name);
     file.attribute("", "task", std::string(task));
-    for (const auto& [place, values] : datasets) file.write(place, values);
-    names.write(file);
+    auto all = datasets;
+    names.append_to(all);
+    for (const auto& [place, values] : all) file.write(place, values);
     file.commit();
   }
 };
@@ -287,11 +291,19 @@ void write_attention(const std::string& path, const std::string& program, const 
 }
 
 void write_predictions(const std::string& path, const std::string& program, const Dataset& data,
-                       const LinkPredictions& links, bool escape_formulas) {
+                       const LinkPredictions& links, bool escape_formulas, const Dataset* targets) {
   expect_predictions_path("predict", path);
   const Rows nodes(data);
+  std::optional<Rows> others;
   Sheet sheet;
-  sheet.add_ends("pairs", original_numbers(data, links.src), original_numbers(data, links.dst), nodes);
+  if (targets != nullptr) {
+    others.emplace(*targets);
+    others->group = "targets";
+    others->append_to(sheet.datasets);
+  }
+  sheet.add_ends("pairs", original_numbers(data, links.src),
+                 original_numbers(targets != nullptr ? *targets : data, links.dst), nodes,
+                 others ? &*others : nullptr);
   std::vector<float> probability;
   for (const float score : links.score) probability.push_back(sigmoid(score));
   if (links.label.empty()) sheet.add("pairs/probability", "probability", probability);

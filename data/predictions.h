@@ -73,9 +73,11 @@ void write_embeddings(const std::string& path, const std::string& program, const
 void write_attention(const std::string& path, const std::string& program, const Dataset& data,
                      const AttentionWeights& attention, bool escape_formulas = false);
 /// Same for pairs: `source,target,score,label`, or pairs/src, dst, score and label; without labels
-/// `source,target,probability,score`, or pairs/probability.
+/// `source,target,probability,score`, or pairs/probability. `targets`: the dataset of the pairs' second
+/// nodes, if these are of another type, whose ids and names are in targets/.
 void write_predictions(const std::string& path, const std::string& program, const Dataset& data,
-                       const LinkPredictions& links, bool escape_formulas = false);
+                       const LinkPredictions& links, bool escape_formulas = false,
+                       const Dataset* targets = nullptr);
 /// Throws UsageError, naming the option, unless `path` ends in .csv, .jsonl or .h5, or in .npy if the option
 /// is "embeddings" or "item-embeddings".
 void expect_predictions_path(const std::string& option, const std::string& path);

@@ -70,6 +70,12 @@ std::vector<EdgeType> relations_of(const HeteroGraph& graph, bool reverse) {
   return relations;
 }
 
+EdgeIndex edges_of(const HeteroGraph& graph, const EdgeType& type) {
+  const auto [source, reversed] = source_of(graph.edge_types(), type);
+  const EdgeIndex edges = graph.relation(source).to(Device::cpu()).edge_index();
+  return reversed ? EdgeIndex{edges.dst, edges.src} : edges;
+}
+
 Graph join(const HeteroGraph& graph, const GraphSchema& schema, const NodeNumbers& numbers) {
   const std::vector<int64_t> offsets = schema.offsets();
   const std::vector<EdgeType> types = graph.edge_types();
@@ -105,11 +111,11 @@ Graph join(const HeteroGraph& graph, const GraphSchema& schema, const NodeNumber
   };
   int64_t begin = 0;
   for (size_t r = 0; r < sources.size(); ++r) {
-    const auto& [source, reversed] = sources[r];
-    const EdgeIndex index = graph.relation(source).to(Device::cpu()).edge_index();
+    const EdgeType &relation = schema.relations[r], &source = sources[r].type;
+    const EdgeIndex index = edges_of(graph, relation);
     const int64_t end = begin + index.src.numel();
-    place(source.src, index.src, (reversed ? dst : src).rows(begin, end));
-    place(source.dst, index.dst, (reversed ? src : dst).rows(begin, end));
+    place(relation.src, index.src, src.rows(begin, end));
+    place(relation.dst, index.dst, dst.rows(begin, end));
     type.rows(begin, end).fill_(static_cast<double>(r));
     if (const auto weights = graph.edge_attributes(source).find("weight");
         weights != graph.edge_attributes(source).end())
@@ -117,6 +123,33 @@ Graph join(const HeteroGraph& graph, const GraphSchema& schema, const NodeNumber
     begin = end;
   }
   return Graph::from_coo(offsets.back(), src, dst, weight, {{"type", type}});
+}
+
+bool are_reverses(const EdgeType& a, const EdgeType& b) { return original_of(a) == b || original_of(b) == a; }
+
+JointPairs pairs_of(const GraphSchema& schema, const EdgeType& type, const std::vector<EdgeType>& same) {
+  ADJ_CHECK(has(schema.relations, type), "joint graph: no relation {} in its schema", type.str());
+  const std::vector<int64_t> offsets = schema.offsets();
+  const auto first = [&](const std::string& name) {
+    return static_cast<size_t>(std::ranges::find(schema.nodes, name, &GraphSchema::Nodes::name) -
+                               schema.nodes.begin());
+  };
+  const size_t src = first(type.src), dst = first(type.dst);
+  JointPairs pairs{.relations = {},
+                   .num_relations = std::ssize(schema.relations),
+                   .src_begin = offsets.at(src),
+                   .src_end = offsets.at(src + 1),
+                   .dst_begin = offsets.at(dst),
+                   .dst_end = offsets.at(dst + 1)};
+  for (size_t r = 0; r < schema.relations.size(); ++r) {
+    const EdgeType& relation = schema.relations[r];
+    const auto number = static_cast<int32_t>(r);
+    if (relation == type)
+      pairs.relations.insert(pairs.relations.begin(), number);
+    else if (has(same, relation) || are_reverses(relation, type))
+      pairs.relations.push_back(number);
+  }
+  return pairs;
 }
 
 std::vector<std::string> left_out(const HeteroGraph& graph, const GraphSchema& schema) {
@@ -134,7 +167,7 @@ std::vector<std::string> left_out(const HeteroGraph& graph, const GraphSchema& s
   return texts;
 }
 
-Block edges_into_first(const Graph& graph, int64_t count) {
+const Block& edges_into_first(const Graph& graph, int64_t count) {
   const auto make = [&] {
     const Csr& all = graph.in_edges();
     const int64_t edges = all.offsets.rows(count, count + 1).to_vector<int64_t>()[0];

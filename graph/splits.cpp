@@ -1,3 +1,4 @@
+#include <adjoint/graph/detail/link_parts.h>
 #include <adjoint/graph/sample/negative_sampling.h>
 #include <adjoint/graph/splits.h>
 
@@ -101,6 +102,22 @@ EdgeIndex positives(const std::vector<Part>& parts, Part part, const std::vector
   return {Tensor::from(sources, device), Tensor::from(targets, device)};
 }
 
+/// The part of each edge: that of its pair of nodes.
+std::vector<Part> deal_edges(const std::vector<int32_t>& src, const std::vector<int32_t>& dst,
+                             const SplitFractions& fractions, Generator& generator) {
+  const std::vector<NodePair> by_pair = edges_by_pair(src, dst);
+  int64_t pairs = 0;
+  for (size_t k = 0; k < by_pair.size(); ++k) pairs += k == 0 || !by_pair[k].same_nodes(by_pair[k - 1]);
+  const std::vector<Part> part_of_pair = deal("random_link_split", pairs, fractions, generator);
+  std::vector<Part> parts(src.size(), Part::train);
+  size_t pair = 0;
+  for (size_t k = 0; k < by_pair.size(); ++k) {
+    if (k > 0 && !by_pair[k].same_nodes(by_pair[k - 1])) ++pair;
+    parts[static_cast<size_t>(by_pair[k].edge)] = part_of_pair[pair];
+  }
+  return parts;
+}
+
 }  // namespace
 
 NodeSplit random_node_split(int64_t n, const SplitFractions& fractions, Generator& generator, Device device) {
@@ -144,28 +161,24 @@ EdgeIndex linked_pairs(const Graph& graph, bool undirected) {
                    undirected || graph.relation().symmetric(), graph.device());
 }
 
-LinkSplit random_link_split(const Graph& graph, const SplitFractions& fractions, Generator& generator,
-                            bool undirected) {
+detail::LinkParts detail::deal_links(const Graph& graph, const SplitFractions& fractions,
+                                     Generator& generator, bool undirected) {
   const Device device = graph.device();
   const EdgeIndex edges = graph.edge_index();
   const std::vector<int32_t> src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
-  const std::vector<NodePair> by_pair = edges_by_pair(src, dst);
-  int64_t pairs = 0;
-  for (size_t k = 0; k < by_pair.size(); ++k) pairs += k == 0 || !by_pair[k].same_nodes(by_pair[k - 1]);
-  const std::vector<Part> part_of_pair = deal("random_link_split", pairs, fractions, generator);
-  std::vector<Part> parts(src.size(), Part::train);
-  size_t pair = 0;
-  for (size_t k = 0; k < by_pair.size(); ++k) {
-    if (k > 0 && !by_pair[k].same_nodes(by_pair[k - 1])) ++pair;
-    parts[static_cast<size_t>(by_pair[k].edge)] = part_of_pair[pair];
-  }
+  const std::vector<Part> parts = deal_edges(src, dst, fractions, generator);
   const bool one_direction = undirected || graph.relation().symmetric();
-  const EdgeIndex val = positives(parts, Part::val, src, dst, one_direction, device),
-                  test = positives(parts, Part::test, src, dst, one_direction, device);
+  return {places_of(parts, Part::train, device), positives(parts, Part::val, src, dst, one_direction, device),
+          positives(parts, Part::test, src, dst, one_direction, device)};
+}
+
+LinkSplit random_link_split(const Graph& graph, const SplitFractions& fractions, Generator& generator,
+                            bool undirected) {
+  const auto [train, val, test] = detail::deal_links(graph, fractions, generator, undirected);
   // Drawn together, so that all are distinct.
   const int64_t first = val.src.numel(), all = first + test.src.numel();
   const EdgeIndex negative = negative_sampling(graph, all, generator, {.undirected = undirected});
-  return {edge_subgraph(graph, places_of(parts, Part::train, device)),
+  return {edge_subgraph(graph, train),
           {val, {negative.src.rows(0, first), negative.dst.rows(0, first)}},
           {test, {negative.src.rows(first, all), negative.dst.rows(first, all)}}};
 }

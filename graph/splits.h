@@ -1,7 +1,11 @@
 #pragma once
 
 #include <adjoint/core/random.h>
+#include <adjoint/graph/hetero_graph.h>
 #include <adjoint/graph/transforms.h>
+
+#include <map>
+#include <vector>
 
 namespace adj {
 
@@ -60,5 +64,24 @@ struct LinkSplit {
 /// device.
 LinkSplit random_link_split(const Graph& graph, const SplitFractions& fractions, Generator& generator,
                             bool undirected = false);
+
+/// The same of one relation of a heterogeneous graph: nodes by their numbers within their types.
+struct HeteroLinkSplit {
+  HeteroGraph train;  ///< without the edges of the pairs in `val` and `test`
+  EdgeIndex pairs;    ///< that are left to train on
+  LinkExamples val, test;
+  /// Other relations that lost the edges of these pairs: the reverse by name (are_reverses()), and those with
+  /// the same pairs in either direction.
+  std::vector<EdgeType> same;
+  /// Of other relations between the same types that join some of these pairs: how many. They keep them.
+  std::map<EdgeType, int64_t> also;
+};
+
+/// Removes random edges of `type` from a graph, for link prediction, on the CPU: all edges between two nodes
+/// go to the same part, also those of relations that are the same edges (no leakage). Between nodes of one
+/// type pairs have no direction, as with `undirected` above; negative pairs are between the relation's types,
+/// without an edge, and distinct. Throws for an unknown type, and as above.
+HeteroLinkSplit random_link_split(const HeteroGraph& graph, const EdgeType& type,
+                                  const SplitFractions& fractions, Generator& generator);
 
 }  // namespace adj

@@ -203,6 +203,24 @@ std::shared_ptr<const TypedSlots> make_slots(const Relation& relation, const Ten
   return std::make_shared<const TypedSlots>(std::move(slots));
 }
 
+/// Those of the first `targets`; null if a range has targets before and behind that.
+std::shared_ptr<const TypedSlots> first_slots(const TypedSlots& whole, int64_t targets) {
+  TypedSlots slots;
+  for (const SlotRange& range : whole.ranges) {
+    if (range.begin >= targets) break;
+    if (range.end > targets) return nullptr;
+    slots.ranges.push_back(range);
+  }
+  if (slots.ranges.empty()) return nullptr;
+  const int64_t count = slots.ranges.back().first + slots.ranges.back().slots();
+  const Csr& all = whole.edges.csr();
+  const int64_t edges = all.offsets.rows(count, count + 1).to_vector<int64_t>()[0];
+  Csr rows{count, all.cols, all.offsets.rows(0, count + 1), all.indices.rows(0, edges)};
+  rows.ascending = all.ascending;
+  slots.edges = with_transpose(std::move(rows));
+  return std::make_shared<const TypedSlots>(std::move(slots));
+}
+
 std::shared_ptr<const TypedSlots> make_all_slots(const Relation& relation, const Tensor& types,
                                                  int64_t num_types, bool loops) {
   if (types.device().is_cpu()) check_range("edge types: edge", types, num_types);
@@ -253,6 +271,18 @@ std::shared_ptr<const TypedSlots> typed_slots(const Relation& relation, const Te
   if (relation.num_edges() < least) return nullptr;
   return derived<std::shared_ptr<const TypedSlots>>(relation, types, num_types, loops ? 1 : 0, [&] {
     return make_slots(relation, types, num_types, loops);
+  });
+}
+
+void share_slots(const Relation& whole, const Tensor& types, const Relation& first, const Tensor& first_types,
+                 int64_t num_types, bool loops, int64_t least) {
+  check_types(first, first_types);
+  if (first.num_edges() < least) return;  // which has none
+  const auto slots = typed_slots(whole, types, num_types, loops, least);
+  if (slots == nullptr) return;
+  (void)derived<std::shared_ptr<const TypedSlots>>(first, first_types, num_types, loops ? 1 : 0, [&] {
+    auto shared = first_slots(*slots, first.num_dst());
+    return shared != nullptr ? shared : make_slots(first, first_types, num_types, loops);
   });
 }
 

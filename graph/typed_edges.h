@@ -58,6 +58,12 @@ struct TypedSlots {
 std::shared_ptr<const TypedSlots> typed_slots(const Relation& relation, const Tensor& types,
                                               int64_t num_types, bool loops, int64_t least = kManyTypedEdges);
 
+/// Makes typed_slots() of `first`, the edges into the first targets of `whole` (edges_into_first()), out of
+/// those of `whole`, whose rows they share, if its ranges end where these targets do; else does nothing.
+/// Types are those of each relation's edges.
+void share_slots(const Relation& whole, const Tensor& types, const Relation& first, const Tensor& first_types,
+                 int64_t num_types, bool loops, int64_t least = kManyTypedEdges);
+
 /// The same with a slot of every target for every type, in one range: made on the relation's device without
 /// reading anything on the host, by one launch and a transpose. For relations whose steps are bound by
 /// launches, as sampled blocks; null for more than 63 types, and for so few edges that most slots would be

@@ -10,6 +10,10 @@ bool ModelFamily::takes(const std::string& name) const {
   return std::any_of(options.begin(), options.end(), [&](const auto& option) { return option.name == name; });
 }
 
+bool ModelFamily::is_typed(const ModelOptions& o) const {
+  return std::ranges::find(typed, o.model.empty() ? models.front() : o.model) != typed.end();
+}
+
 std::vector<ModelOption> ModelFamily::all_options() const {
   std::vector<ModelOption> all;
   if (models.size() > 1) all.push_back(model_option("model"));
@@ -17,7 +21,7 @@ std::vector<ModelOption> ModelFamily::all_options() const {
   for (const char* name : {"hidden", "layers", "dropout", "node-features", "walk-steps"})
     all.push_back(model_option(name));
   // The edges of a training of links or edges would be those that it predicts.
-  if (!typed && !takes("bits") && !takes("embedding"))
+  if (typed.empty() && !takes("bits") && !takes("embedding"))
     for (const char* name : {"positional", "positional-size"}) all.push_back(model_option(name));
   return all;
 }

@@ -18,7 +18,10 @@ struct ModelFamily {
   std::unique_ptr<Model> (*make_checked)(int64_t in, int64_t out, const ModelOptions&) = nullptr;
   ModelOptions defaults = {};  ///< of the paper, where the family's differ
   bool in_pyg = true;          ///< PyG has these layers: `predict` reads its weights (models/pyg_state.h)
-  bool typed = false;          ///< of graphs of several types (ModelOptions::types)
+  std::vector<std::string> typed = {};  ///< those of graphs of several types (ModelOptions::types)
+
+  /// Whether the options' model is one of graphs of several types.
+  bool is_typed(const ModelOptions& options) const;
 
   /// Whether `options` has an option of that name.
   bool takes(const std::string& option) const;

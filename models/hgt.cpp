@@ -37,7 +37,7 @@ struct Hgt : NodeModel {
     Var h = input(x);
     for (size_t l = 0; l < convs.size(); ++l) {
       const bool of_targets = l + 1 == convs.size() && rows.whole() && !graph.relation().is_rank_part();
-      h = of_targets ? layer(l, edges_into_first(graph, rows.counts.front()), h, rows.types)
+      h = of_targets ? layer(l, edges_into_first(graph, rows.first_row(schema.targets)), h, rows.types)
                      : layer(l, graph, h, rows.types);
     }
     return h;
@@ -102,7 +102,7 @@ ModelFamily hgt() {
           construct<Hgt>,
           {.hidden = 64, .dropout = 0.2, .heads = 4},
           false,
-          true};
+          {"hgt"}};
 }
 
 }  // namespace adj::models

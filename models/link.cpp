@@ -47,6 +47,8 @@ std::string LinkModel::describe() const {
 
 std::vector<std::string> encoder_names() { return {"gcn", "sage", "gat"}; }
 
+std::vector<std::string> typed_encoder_names() { return {"rgcn", "rgat", "hgt"}; }
+
 std::vector<ModelOption> encoder_options() {
   return {model_option("embedding"), model_option("aggr", "aggregation of sage: mean, max or pool"),
           model_option("heads"), model_option("attention-dropout")};
@@ -54,7 +56,8 @@ std::vector<ModelOption> encoder_options() {
 
 ModelFamily encoder_family(const std::string& model) {
   if (model.empty() || model == "gcn") return gcn();  // the first
-  return model == "sage" ? sage() : gat();
+  if (model == "rgcn" || model == "rgat") return rgcn();
+  return model == "sage" ? sage() : model == "hgt" ? hgt() : gat();
 }
 
 void check_encoder(const ModelOptions& o) { encoder_family(o.model).check(o); }
@@ -76,9 +79,16 @@ std::unique_ptr<Model> make_link(int64_t in, int64_t, const ModelOptions& o) {
 ModelFamily link() {
   std::vector<ModelOption> options = encoder_options();
   options.insert(options.begin() + 1, model_option("decoder"));
-  return {"train_link",  encoder_names(), options,
-          check_encoder, make_link,       {.hidden = 128, .dropout = 0.0, .links = {.embedding = 64}},
-          false};
+  for (const auto& [name, before] : {std::pair("bases", "0"), {"inputs", "auto"}}) {
+    options.push_back(model_option(name));
+    options.back().before = before;
+  }
+  std::vector<std::string> names = encoder_names();
+  for (const std::string& name : typed_encoder_names()) names.push_back(name);
+  return {"train_link", names,
+          options,      check_encoder,
+          make_link,    {.hidden = 128, .dropout = 0.0, .links = {.embedding = 64}},
+          false,        typed_encoder_names()};
 }
 
 }  // namespace adj::models

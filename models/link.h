@@ -23,8 +23,9 @@ class PairModel : public Model {
   nn::Owned<NodeModel> encoder_;
 };
 
-std::vector<std::string> encoder_names();              ///< "gcn", "sage" and "gat"
-std::vector<ModelOption> encoder_options();            ///< of any encoder, and --embedding, its width
+std::vector<std::string> encoder_names();              ///< of graphs of one type: "gcn", "sage" and "gat"
+std::vector<std::string> typed_encoder_names();        ///< of several types: "rgcn", "rgat" and "hgt"
+std::vector<ModelOption> encoder_options();            ///< of the first, and --embedding, their width
 ModelFamily encoder_family(const std::string& model);  ///< of the encoder with this name
 /// Throws UsageError if these options of a model of pairs are out of range.
 void check_encoder(const ModelOptions& options);

@@ -106,9 +106,13 @@ struct PairBlock {
 
 LinkPredictions TrainedModel::missing_links(const Tensor& embeddings, const Graph& graph, int64_t most,
                                             const std::optional<std::vector<int32_t>>& sources,
-                                            const Tensor& offsets) const {
+                                            const Tensor& offsets, int64_t first_target) const {
   ADJ_CHECK(most >= 1, "missing_links: {} pairs, expected 1 or more", most);
-  const auto nodes = static_cast<int32_t>(graph.num_nodes());
+  const auto nodes = static_cast<int32_t>(graph.num_nodes()),
+             sources_end = first_target > 0 ? static_cast<int32_t>(first_target) : nodes;
+  ADJ_CHECK(first_target >= 0 && first_target <= nodes && (first_target == 0 || !offsets),
+            "missing_links: targets from node {}, expected 0 to {}, and no offsets of graphs", first_target,
+            nodes);
   ADJ_CHECK(embeddings.dims() == 2 && embeddings.size(0) == nodes,
             "missing_links: embeddings {}, expected one for each of {} nodes", embeddings.str(), nodes);
   const GraphBounds bounds(offsets, nodes);
@@ -128,14 +132,17 @@ LinkPredictions TrainedModel::missing_links(const Tensor& embeddings, const Grap
   };
   if (sources) {
     for (const int32_t source : *sources) {
-      ADJ_CHECK(source >= 0 && source < nodes, "missing_links: node {}, expected 0 to {}", source, nodes - 1);
-      add_pairs(source, bounds.first[static_cast<size_t>(source)]);
+      ADJ_CHECK(source >= 0 && source < sources_end, "missing_links: node {}, expected 0 to {}", source,
+                sources_end - 1);
+      add_pairs(source,
+                std::max(bounds.first[static_cast<size_t>(source)], static_cast<int32_t>(first_target)));
       block.score(*this, z, best);
       best.move_to(links);
     }
     return links;
   }
-  for (int32_t source = 0; source < nodes; ++source) add_pairs(source, source + 1);
+  for (int32_t source = 0; source < sources_end; ++source)
+    add_pairs(source, std::max(source + 1, static_cast<int32_t>(first_target)));
   block.score(*this, z, best);
   best.move_to(links);
   return links;

@@ -128,11 +128,15 @@ ModelDescription description_of(const models::Checkpoint& checkpoint) {
     data_fail("{}: facts@task: '{}', which {} does not train", checkpoint.path, checkpoint.text("task"),
               d.program);
   const bool encoded = models::positional_columns(d.options) > 0;
-  d.num_features = checkpoint.integer("features", family.typed || encoded ? 0 : 1, kMost);
+  const bool typed = family.is_typed(d.options);
+  d.num_features = checkpoint.integer("features", typed || encoded ? 0 : 1, kMost);
   d.num_outputs = checkpoint.integer("outputs", 1, kMost);
   static_cast<models::Preprocessing&>(d) = models::Preprocessing::load(checkpoint);
-  if (family.typed != (d.types != nullptr))
-    data_fail("{}: tensors/types: {}", checkpoint.path, family.typed ? "missing" : "of another program");
+  if (typed != (d.types != nullptr))
+    data_fail("{}: tensors/types: {}", checkpoint.path, typed ? "missing" : "of another model");
+  if (typed && (d.task == Task::none) != d.types->link.has_value())
+    data_fail("{}: tensors/types: link: {}", checkpoint.path,
+              d.task == Task::none ? "missing" : "of a model of links");
   if (d.types) d.options.types.schema = {d.types, &d.types->schema};
   d.options.edge_dim = d.edges.width();
   const int64_t best = checkpoint.integer("best_epoch", -1, kMost);

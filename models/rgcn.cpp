@@ -27,7 +27,7 @@ bool takes_one_hot(const GraphSchema& schema, const ModelOptions& o) {
 }
 
 /// Relational convolutions with relu and dropout between them, over nodes of several types. The last one of a
-/// whole graph is computed for the target type's nodes only.
+/// whole graph is computed for the target types' nodes only.
 template <class Conv>
 struct Relational : NodeModel {
   Relational(int64_t in, const ModelOptions& o)
@@ -72,7 +72,7 @@ struct Relational : NodeModel {
   }
   std::string describe() const override { return name; }
 
-  /// The output of the first `layers` layers; of the last one, on a whole graph, for the target's nodes.
+  /// The output of the first `layers` layers; of the last one, on a whole graph, for the targets.
   Var through(size_t layers, const Graph& graph, const Features& x) const {
     const TypedFeatures& rows = x.typed();
     Var h = input(x);
@@ -80,8 +80,14 @@ struct Relational : NodeModel {
       const bool of_targets = l + 1 == num_layers() && rows.whole() && !graph.relation().is_rank_part();
       const Tensor numbers = l > 0 || !one_hot ? Tensor() : rows.joint;
       // Moved, so that a layer need not hold its input while it makes its output.
-      h = of_targets ? layer(l, edges_into_first(graph, rows.counts.front()), std::move(h), numbers)
-                     : layer(l, graph, std::move(h), numbers);
+      if (!of_targets) {
+        h = layer(l, graph, std::move(h), numbers);
+        continue;
+      }
+      const Block& block = edges_into_first(graph, rows.first_row(schema.targets));
+      if constexpr (requires { convs[0].share(graph, block); })
+        if (convs.size() > 1) convs.back().share(graph, block);  // with the layer before
+      h = layer(l, block, std::move(h), numbers);
     }
     return h;
   }
@@ -161,7 +167,7 @@ ModelFamily rgcn() {
           make_relational,
           {.hidden = 16, .dropout = 0.0},
           false,
-          true};
+          {"rgcn", "rgat"}};
 }
 
 }  // namespace adj::models

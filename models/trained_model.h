@@ -73,13 +73,13 @@ class TrainedModel {
   /// either direction; equal scores by source, then target. Each pair once, source < target. With `sources`:
   /// as many for each of these nodes, in turn, with it as the source. Fewer if there are no more. With
   /// `offsets` only pairs within one graph: graph g has the nodes offsets[g] to offsets[g + 1], int64 [G +
-  /// 1].
+  /// 1]. With `first_target` pairs are of a node before it and one from it on, as of two types of nodes.
   ///
   /// Scores all these pairs: of one graph N (N - 1) / 2, or N for each source. Takes the memory of the
   /// embeddings and the result, and of one block of 65,536 pairs. Throws for scores that are not finite.
   LinkPredictions missing_links(const Tensor& embeddings, const Graph& graph, int64_t most,
                                 const std::optional<std::vector<int32_t>>& sources = {},
-                                const Tensor& offsets = {}) const;
+                                const Tensor& offsets = {}, int64_t first_target = 0) const;
   /// How much each node attends to each of its neighbours, by a model of nodes, links or edges of attention
   /// layers (GAT, GATv2, Transformer, AGNN). Throws for others.
   AttentionWeights attention(const Graph& graph, const Features& x) const;

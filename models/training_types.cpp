@@ -11,14 +11,16 @@ using Json = nlohmann::json;
 
 std::string prefix_of(size_t type) { return fmt::format("types.{}.", type); }
 
+EdgeType relation_in(const Json& r) {
+  return {r.at(0).get<std::string>(), r.at(1).get<std::string>(), r.at(2).get<std::string>()};
+}
+
 GraphSchema schema_in(const Json& json) {
   GraphSchema schema;
   for (const Json& type : json.at("nodes"))
     schema.nodes.push_back({type.at("name").get<std::string>(), type.at("count").get<int64_t>(),
                             type.at("features").get<int64_t>()});
-  for (const Json& r : json.at("relations"))
-    schema.relations.push_back(
-        {r.at(0).get<std::string>(), r.at(1).get<std::string>(), r.at(2).get<std::string>()});
+  for (const Json& r : json.at("relations")) schema.relations.push_back(relation_in(r));
   return schema;
 }
 
@@ -54,6 +56,7 @@ void TrainingTypes::save(Checkpoint& checkpoint) const {
       if (*tensor) checkpoint.tensors[prefix_of(t) + name] = *tensor;
   }
   for (const EdgeType& type : schema.relations) json["relations"].push_back({type.src, type.name, type.dst});
+  if (link) json["link"] = {link->src, link->name, link->dst};
   const std::string text = json.dump();
   checkpoint.tensors["types"] = Tensor::from(std::vector<uint8_t>(text.begin(), text.end()));
 }
@@ -67,6 +70,15 @@ std::shared_ptr<const TrainingTypes> TrainingTypes::load(const Checkpoint& check
     const Json json = Json::parse(text.begin(), text.end());
     types->schema = schema_in(json);
     ADJ_CHECK(is_sound(types->schema), "expected names and numbers of nodes and features");
+    if (json.contains("link")) {
+      types->link = relation_in(json.at("link"));
+      (void)pairs_of(types->schema, *types->link);  // throws for an unknown one
+      types->schema.targets = types->link->src == types->link->dst ? 1 : 2;
+      ADJ_CHECK(types->schema.targets <= types->schema.nodes.size() &&
+                    types->schema.nodes.front().name == types->link->src &&
+                    types->schema.nodes[types->schema.targets - 1].name == types->link->dst,
+                "link: expected the types of its nodes first");
+    }
     for (size_t t = 0; t < types->schema.nodes.size(); ++t) {
       Checkpoint part{
           .program = checkpoint.program,

@@ -4,6 +4,7 @@
 #include <adjoint/models/preprocessing.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace adj::models {
@@ -18,8 +19,9 @@ struct TrainingTypes {
     /// Names or ids (ItemTable) of nodes without features, whose embeddings belong to them; absent: numbers.
     Tensor names = {}, name_offsets = {}, ids = {};
   };
-  GraphSchema schema;        ///< with the counts of the training
-  std::vector<Nodes> nodes;  ///< by type
+  GraphSchema schema;                 ///< with the counts of the training
+  std::vector<Nodes> nodes;           ///< by type
+  std::optional<EdgeType> link = {};  ///< of a model of links: the relation that it predicts
 
   /// Adds the tensors "types" (JSON: schema and kinds of scaling) and "types.K.…" of type K.
   void save(Checkpoint& checkpoint) const;

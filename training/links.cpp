@@ -10,6 +10,11 @@
 #include <adjoint/training/inputs.h>
 #include <adjoint/training/links.h>
 #include <adjoint/training/mini_batches.h>
+#include <adjoint/training/typed_inputs.h>
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
 
 namespace adj::training {
 
@@ -42,7 +47,10 @@ void LinkOptions::add_to(Options& o) {
   o.program_options = {{"val", &val, "P", "share of the connected pairs for validation", true, kShare},
                        {"test", &test, "P", "share for the test; both are drawn by --seed", true, kShare},
                        {"negatives", &negatives, "N", "negatives drawn per positive pair, every epoch", true,
-                        IntegerRange{1, 10000}}};
+                        IntegerRange{1, 10000}},
+                       {"edges", &edges, "TYPE",
+                        "of several types: the relation to predict, as user:took:item (auto: the only one "
+                        "that is no reverse)"}};
 }
 
 void LinkOptions::check(const Settings& settings) const {
@@ -52,16 +60,30 @@ void LinkOptions::check(const Settings& settings) const {
     usage_fail("--split {}: {} draws its own split, expected --val and --test, and --seed for another one",
                settings.data.split, settings.program());
   (void)hits_of(settings.data.metric);
+  if (!settings.typed()) {
+    const std::string expected = fmt::format("--model {}", fmt::join(models::typed_encoder_names(), ", "));
+    if (edges != "auto") usage_fail("--edges: requires {}", expected);
+    if (settings.data.reverse != ReverseRelations::add) usage_fail("--reverse: requires {}", expected);
+  }
   check_encoder_options(settings);
 }
 
 void check_encoder_options(const Settings& settings) {
-  for (const auto& [name, model] :
-       {std::pair("aggr", "sage"), {"heads", "gat"}, {"attention-dropout", "gat"}})
-    if (const auto option = settings.values.find(name); settings.model.model != model &&
-                                                        option != settings.values.end() &&
-                                                        settings.changed(name, option->second))
-      usage_fail("--{}: requires --model {}", name, model);
+  using Names = std::vector<std::string>;
+  for (const auto& [name, models] : {std::pair("aggr", Names{"sage"}),
+                                     {"heads", Names{"gat", "rgat", "hgt"}},
+                                     {"attention-dropout", Names{"gat", "rgat"}},
+                                     {"bases", Names{"rgcn", "rgat"}},
+                                     {"inputs", Names{"rgcn", "rgat"}}})
+    if (const auto option = settings.values.find(name);
+        std::ranges::find(models, settings.model.model) == models.end() && option != settings.values.end() &&
+        settings.changed(name, option->second)) {
+      Names offered;  // by the program
+      for (const std::string& model : models)
+        if (std::ranges::find(settings.family.models, model) != settings.family.models.end())
+          offered.push_back(model);
+      usage_fail("--{}: requires --model {}", name, fmt::join(offered, " or "));
+    }
 }
 
 Examples link_examples(const Options& options, const LinkOptions& links, Dataset& data) {
@@ -74,16 +96,17 @@ Examples link_examples(const Options& options, const LinkOptions& links, Dataset
   const LinkSplit split = at_place(file, "edges", [&] {
     return random_link_split(data.graph, {.val = links.val, .test = links.test}, generator, true);
   });
-  const EdgeIndex train = linked_pairs(split.train, true);
-  const LinkExamples& val = split.val;
-  const LinkExamples& test = split.test;
+  data.graph = split.train;
+  return examples_of(split.val, split.test, linked_pairs(split.train, true), links, file + ": edges");
+}
+
+Examples examples_of(const LinkExamples& val, const LinkExamples& test, const EdgeIndex& train,
+                     const LinkOptions& links, const std::string& place) {
   for (const auto& [part, pairs] :
        {std::pair("validate", &val.positive), std::pair("test", &test.positive), std::pair("train", &train)})
     if (pairs->src.numel() == 0)
-      data_fail("{}: edges: with --val {} and --test {} of {} connected pairs, none is left to {}", file,
-                links.val, links.test,
-                train.src.numel() + val.positive.src.numel() + test.positive.src.numel(), part);
-  data.graph = split.train;
+      data_fail("{}: with --val {} and --test {} of {} connected pairs, none is left to {}", place, links.val,
+                links.test, train.src.numel() + val.positive.src.numel() + test.positive.src.numel(), part);
   Examples examples;
   examples.things = "pairs";
   examples.task = "link";
@@ -152,6 +175,10 @@ std::vector<Metric> link_metrics(const std::string& metric, const Examples& exam
 }
 
 LearningTask link_task(const Settings& settings, const LinkOptions& links) {
+  if (settings.typed()) return typed_link_task(settings, links);
+  if (is_typed_dataset(settings.data.path))
+    data_fail("{}: several types of nodes or edges, expected --model {}, or one type (convert typed)",
+              settings.data.path, fmt::join(models::typed_encoder_names(), ", "));
   Dataset data = load_data(settings);
   const Graph whole = data.graph;
   Examples examples = link_examples(settings, links, data);
@@ -162,6 +189,8 @@ LearningTask link_task(const Settings& settings, const LinkOptions& links) {
 void write_links(const Run& run) {
   if (run.settings().output.predict.empty()) return;
   const Examples& examples = run.examples();
+  const std::optional<TypedLinks>& typed = run.task().links;
+  const auto first = static_cast<int32_t>(typed ? typed->pairs.dst_begin : 0);
   const Tensor& output = run.output();
   const auto test = examples.test.to_vector<int32_t>();
   const auto score = output.to_vector<float>(), label = examples.y.to_vector<float>();
@@ -170,12 +199,12 @@ void write_links(const Run& run) {
   for (const int32_t i : test) {
     const auto pair = static_cast<size_t>(i);
     links.src.push_back(src[pair]);
-    links.dst.push_back(dst[pair]);
+    links.dst.push_back(dst[pair] - first);
     links.score.push_back(score[pair]);
     links.label.push_back(label[pair] > 0.5f ? 1 : 0);
   }
-  write_predictions(run.settings().output.predict, run.settings().program(), run.task().data, links,
-                    run.settings().output.escape_formulas);
+  write_predictions(run.settings().output.predict, run.settings().program(), run.task().predicted(), links,
+                    run.settings().output.escape_formulas, typed ? &typed->targets : nullptr);
 }
 
 namespace {
@@ -192,17 +221,19 @@ class PairBatches : public SampledBatches<LinkStepBatch> {
         train_{detail::gather_edges(run.examples().pairs.src, run.examples().train),
                detail::gather_edges(run.examples().pairs.dst, run.examples().train)},
         model_(model),
-        examples_(relation_of(run.task().data.num_nodes(), run.examples().pairs)) {}
+        examples_(relation_of(run.task().num_embedded(), run.examples().pairs)) {}
   Tensor embeddings() override {
-    return in_evaluation([&] { return over_all_nodes(run_, model_.encoder()); });
+    return in_evaluation([&] { return embedded({}); });
   }
 
  protected:
   const EdgeIndex train_;
 
  private:
-  Tensor computed(const Features& x) override {
-    return model_.scores_of_all(over_all_nodes(run_, model_.encoder(), x), examples_);
+  Tensor computed(const Features& x) override { return model_.scores_of_all(embedded(x), examples_); }
+  /// Layer by layer there are rows of all types.
+  Tensor embedded(const Features& x) {
+    return over_all_nodes(run_, model_.encoder(), x).rows(0, examples_.num_src());
   }
 
   models::LinkModel& model_;
@@ -216,14 +247,19 @@ class AllPairs : public PairBatches {
     const int64_t positive = train_.src.numel();
     label_ = Tensor::zeros({positive * (1 + negatives), 1}, DType::f32, run.task().data.device());
     label_.rows(0, positive).fill_(1.0);
+    const Graph& graph = run.task().data.graph;
+    const EdgeIndex none{Tensor::empty({0}, DType::i32), Tensor::empty({0}, DType::i32)};
+    if (run.task().links)
+      negatives_.emplace(graph, none, run.task().links->pairs);
+    else
+      negatives_.emplace(graph, none, true);
   }
 
   std::unique_ptr<Pass<LinkStepBatch>> pass(int64_t done) override {
     const Graph& graph = run_.task().data.graph;
     const int64_t positive = train_.src.numel();
     Generator generator = Generator(run_.seed()).split(static_cast<uint64_t>(done));
-    const EdgeIndex drawn = negative_sampling(graph, label_.size(0) - positive, generator,
-                                              {.repeated = true, .undirected = true});
+    const EdgeIndex drawn = negatives_->draw(label_.size(0) - positive, generator);
     const auto both = [&](const Tensor& known, const Tensor& absent) {
       Tensor all = Tensor::empty({label_.size(0)}, DType::i32, known.device());
       all.rows(0, positive).copy_(known);
@@ -233,12 +269,13 @@ class AllPairs : public PairBatches {
     const EdgeIndex pairs{both(train_.src, drawn.src), both(train_.dst, drawn.dst)};
     return std::make_unique<SinglePass<LinkStepBatch>>(
         LinkStepBatch{.nodes = {.graph = graph, .blocks = {}, .x = run_.task().features},
-                      .pairs = relation_of(graph.num_nodes(), pairs),
+                      .pairs = relation_of(run_.task().num_embedded(), pairs),
                       .label = label_});
   }
 
  private:
   Tensor label_;
+  std::optional<NegativePairs> negatives_;
 };
 
 class LoadedPairs : public PairBatches {
@@ -249,7 +286,8 @@ class LoadedPairs : public PairBatches {
                 {.sampling = std::move(sampling),
                  .negatives = negatives,
                  .undirected = true,
-                 .loading = run.training_batches()}) {}
+                 .relation = run.task().links ? std::optional(run.task().links->pairs) : std::nullopt,
+                 .loading = loading_of(run, model)}) {}
 
   std::unique_ptr<Pass<LinkStepBatch>> pass(int64_t done) override {
     const auto pairs = static_cast<double>(loader_.num_pairs());
@@ -262,6 +300,12 @@ class LoadedPairs : public PairBatches {
   }
 
  private:
+  static LoaderOptions loading_of(const Run& run, const models::LinkModel& model) {
+    LoaderOptions options = run.training_batches();
+    options.derive_block = [&model](const Block& block) { model.encoder().prepare_block(block); };
+    return options;
+  }
+
   LinkLoader loader_;
 };
 

@@ -12,6 +12,7 @@ namespace adj::training {
 struct LinkOptions {
   double val = 0.05, test = 0.1;  ///< shares of the connected pairs
   int64_t negatives = 1;          ///< drawn per training pair, every epoch
+  std::string edges = "auto";     ///< of several types: the relation; "auto": the only one that is no reverse
   std::shared_ptr<NeighborLoading> neighbor = std::make_shared<NeighborLoading>();
 
   /// Adds these options and the loader to a program's.
@@ -38,7 +39,12 @@ std::vector<Metric> link_metrics(const std::string& metric);
 /// negatives of each part; instead of 50 takes 20, 10, 5 or 1.
 std::vector<Metric> link_metrics(const std::string& metric, const Examples& examples);
 
-/// The task of a training on links of --data, with link_metrics().
+/// Examples, in order: validation, test and remaining pairs, as rows of the embeddings. Throws DataError
+/// naming `place` if a part is empty.
+Examples examples_of(const LinkExamples& val, const LinkExamples& test, const EdgeIndex& train,
+                     const LinkOptions& links, const std::string& place);
+
+/// The task of a training on links of --data, with link_metrics(); of a typed model typed_link_task().
 LearningTask link_task(const Settings& settings, const LinkOptions& links);
 
 /// Pairs of one training step.

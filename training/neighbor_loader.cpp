@@ -85,7 +85,7 @@ void NeighborLoading::check(const Settings& all) const {
   (void)sampling(all.model.layers);
   if (labor_ && (replace_ || weighted_))
     usage_fail("--labor: conflicts with --{}", replace_ ? "replace" : "weighted-sampling");
-  if (per_ == SamplingUnit::relation && !all.family.typed)
+  if (per_ == SamplingUnit::relation && !all.typed())
     usage_fail("--fanouts-per relation: {} has one relation, expected node", all.program());
   if (weighted_ && all.data.edge_weights == EdgeUse::ignore)
     usage_fail("--weighted-sampling: conflicts with --edge-weights ignore");
@@ -115,7 +115,7 @@ NeighborSampling NeighborLoading::sampling(const Run& run) const {
 }
 
 std::unique_ptr<Batches<NodeBatch>> NeighborLoading::batches(const Run& run, models::NodeModel& model) const {
-  if (run.settings().family.typed)
+  if (run.settings().typed())
     log_info(
         "fan-outs {} are {}", fanouts_,
         per_ == SamplingUnit::relation ? "of each relation of a node" : "of a node, over all its relations");

@@ -313,9 +313,11 @@ std::vector<Options::Group> Options::groups() {
                "with --inductive, sum neighbours by reduce (over sorted rows), scatter (over the unsorted "
                "list), auto (by a rule on the counts) or measure (time both first)",
                false}};
-  if (family.typed)
-    input += {{"target", &data.target, "TYPE", "type of nodes to predict (auto: the only one with labels)"},
-              {"reverse", &data.reverse, "HOW",
+  if (!family.typed.empty() && things == "nodes")
+    input.push_back(
+        {"target", &data.target, "TYPE", "type of nodes to predict (auto: the only one with labels)"});
+  if (!family.typed.empty())
+    input += {{"reverse", &data.reverse, "HOW",
                "add, for each relation NAME that has none, the reverse one rev_NAME; or none"}};
   input +=
       {{"features-scaling", &data.features_scaling, "HOW",

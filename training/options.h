@@ -207,6 +207,7 @@ struct Options {
       "(auto: auc), r2 or mae for regression (auto: r2)";  ///< the values of --metric
 
   const std::string& program() const { return family.program; }  ///< "train_gcn"
+  bool typed() const { return family.is_typed(model); }          ///< of graphs of several types
 
   /// The `options` under a heading of --help, `name`.
   struct Group {

@@ -5,6 +5,7 @@
 #include <adjoint/core/random.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/graph/edge_attributes.h>
+#include <adjoint/models/link.h>
 #include <adjoint/models/positional_encoding.h>
 #include <adjoint/optim/optimizer.h>
 #include <adjoint/training/metric.h>
@@ -66,6 +67,13 @@ void expect_preprocessing(const models::Preprocessing& preprocessing, const mode
         preprocessing.class_names.empty() ? "none" : detail::listed(preprocessing.class_names, 5));
 }
 
+/// The embeddings of nodes, also of a model of pairs of them.
+std::vector<const nn::Embedding*> tables_of(const models::Model& model) {
+  if (const auto* pairs = dynamic_cast<const models::PairModel*>(&model)) return pairs->encoder().tables();
+  const auto* of_nodes = dynamic_cast<const models::NodeModel*>(&model);
+  return of_nodes == nullptr ? std::vector<const nn::Embedding*>() : of_nodes->tables();
+}
+
 }  // namespace
 
 std::unique_ptr<optim::Optimizer> make_optimizer(const models::Model& model, const RunOptions& options) {
@@ -73,9 +81,7 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const models::Model& model, con
   const auto make = [&]<class Optimizer>(auto decayed, std::type_identity<Optimizer>) {
     optim::Group<decltype(decayed)> groups[] = {{{}, decayed}, {{}, decayed}};
     groups[1].options.weight_decay = 0.0;
-    const auto* of_nodes = dynamic_cast<const models::NodeModel*>(&model);
-    const std::vector<const nn::Embedding*> tables =
-        of_nodes == nullptr ? std::vector<const nn::Embedding*>() : of_nodes->tables();
+    const std::vector<const nn::Embedding*> tables = tables_of(model);
     const auto in_table = [&](const Var& parameter) {
       return std::ranges::any_of(tables,
                                  [&](const auto* table) { return table->weight.id() == parameter.id(); });

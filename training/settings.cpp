@@ -116,7 +116,7 @@ void Settings::check() {
     usage_fail("--features-bits {}: conflicts with --features file, which is not quantised; expected host",
                data.features_bits);
   family.check(model);
-  if (family.typed) check_types(*this);
+  if (typed()) check_types(*this);
   if (model.node_features != models::NodeFeatures::random_walk &&
       changed("walk-steps", fmt::format("{}", model.walk_steps)))
     usage_fail("--walk-steps: requires --node-features random-walk");

@@ -242,8 +242,12 @@ Dataset LearningTask::predicted() const {
   return target;
 }
 
+int64_t LearningTask::num_embedded() const {
+  return preprocessing.types ? preprocessing.types->schema.num_targets() : data.num_nodes();
+}
+
 LearningTask node_task(const Settings& settings) {
-  if (settings.family.typed) return typed_node_task(settings);
+  if (settings.typed()) return typed_node_task(settings);
   const Dataset data = load_data(settings, settings.readers);
   return {settings, data, node_examples(settings, data)};
 }

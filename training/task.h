@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/data/loader/feature_store.h>
+#include <adjoint/graph/joint_graph.h>
 #include <adjoint/models/training_types.h>
 #include <adjoint/training/class_weights.h>
 #include <adjoint/training/edge_list.h>
@@ -12,6 +13,12 @@ class StoredCuts;
 }
 
 namespace adj::training {
+
+/// What the links of a training on several types join.
+struct TypedLinks {
+  JointPairs pairs;  ///< as numbers of the joint graph's nodes
+  Dataset targets;   ///< the nodes of the target type, without edges
+};
 
 /// Input of a training: the prepared dataset on its device, and the examples.
 struct LearningTask {
@@ -42,11 +49,13 @@ struct LearningTask {
   /// What the validation metric is measured on, for --run-dir: "node_class, 500 nodes of splits/val, contents
   /// …".
   std::string validation;
-  std::optional<EdgeList> edges;     ///< for inductive training
-  std::shared_ptr<StoredCuts> cuts;  ///< null without --cuts
+  std::optional<EdgeList> edges;         ///< for inductive training
+  std::optional<TypedLinks> links = {};  ///< of links between nodes of several types
+  std::shared_ptr<StoredCuts> cuts;      ///< null without --cuts
 
   /// The nodes with predictions: all, or of several types those of the target, which are the first.
   Dataset predicted() const;
+  int64_t num_embedded() const;  ///< nodes with rows of the outputs: all, or those of the target types
 
   /// "scatter" or "reduce": method of summing neighbours.
   const char* aggregation() const { return edges && edges->scatters() ? "scatter" : "reduce"; }

@@ -60,15 +60,11 @@ TypedDataset load_types(const std::string& path) {
   return data;
 }
 
-LearningTask typed_node_task(const Settings& options) {
-  TypedDataset data = load_types(options.data.path);
-  const std::string file = options.data.path.empty() ? data.name : options.data.path;
-  const std::string target =
-      target_type(data, options.data.target == "auto" ? "" : options.data.target, file);
-  const GraphSchema schema = schema_of(data, target, options.data.reverse == ReverseRelations::add);
+std::shared_ptr<TrainingTypes> prepare_types(const Settings& options, TypedDataset& data,
+                                             const GraphSchema& schema, const std::string& file,
+                                             const Tensor& train) {
   log_types(data, schema);
   log_left_out(data, schema);
-  Examples examples = node_examples(options, nodes_alone(data, target));
   auto types = std::make_shared<TrainingTypes>();
   types->schema = schema;
   for (const GraphSchema::Nodes& type : schema.nodes) {
@@ -80,10 +76,8 @@ LearningTask typed_node_task(const Settings& options) {
     } else {
       Dataset alone = nodes_alone(data, type.name);
       const std::string place = place_of(file, type.name);
-      const auto split = static_cast<size_t>(split_number(options.data.split).value_or(0));
-      const bool fits = type.name == target && split < examples.splits.size();
       nodes.inputs.scaling = choose_scaling(alone, place, options.data.features_scaling,
-                                            fits ? examples.splits[split].train : Tensor());
+                                            type == schema.nodes.front() ? train : Tensor());
       scale_features(alone, place, nodes.inputs.scaling);
       make_dense(type.name, alone.x);
       nodes.inputs.feature_names = items.feature_names;
@@ -92,7 +86,20 @@ LearningTask typed_node_task(const Settings& options) {
     }
     types->nodes.push_back(std::move(nodes));
   }
-  return {options, joint_dataset(data, schema), std::move(examples), {}, {}, std::move(types)};
+  return types;
+}
+
+LearningTask typed_node_task(const Settings& options) {
+  TypedDataset data = load_types(options.data.path);
+  const std::string file = options.data.path.empty() ? data.name : options.data.path;
+  const std::string target =
+      target_type(data, options.data.target == "auto" ? "" : options.data.target, file);
+  const GraphSchema schema = schema_of(data, {target}, options.data.reverse == ReverseRelations::add);
+  Examples examples = node_examples(options, nodes_alone(data, target));
+  const auto split = static_cast<size_t>(split_number(options.data.split).value_or(0));
+  const auto types = prepare_types(options, data, schema, file,
+                                   split < examples.splits.size() ? examples.splits[split].train : Tensor());
+  return {options, joint_dataset(data, schema), std::move(examples), {}, {}, types};
 }
 
 namespace {
@@ -123,6 +130,25 @@ Tensor numbers_of(const ItemTable& items, int64_t count, const TrainingTypes::No
     numbers.push_back(found->second);
   }
   return Tensor::from(numbers);
+}
+
+}  // namespace
+
+namespace {
+
+/// What belongs to the links of a model of them.
+void match_links(const TypedDataset& data, const std::string& file, const EdgeType& type,
+                 MatchedTypes& matched) {
+  std::vector<std::string> ends{type.src};
+  if (type.dst != type.src) {
+    ends.push_back(type.dst);
+    matched.link_targets = nodes_alone(data, type.dst);
+  }
+  matched.embedded = ends.size() == 1 ? matched.target : named_by_types(data, ends);
+  const EdgeIndex edges = at_place(file, "edges", [&] { return edges_of(data.graph, type); });
+  std::vector<int32_t> targets = edges.dst.to_vector<int32_t>();
+  for (int32_t& target : targets) target += static_cast<int32_t>(matched.first_target());
+  matched.links = Graph::from_coo(matched.embedded.num_nodes(), edges.src, Tensor::from(targets));
 }
 
 }  // namespace
@@ -163,16 +189,23 @@ MatchedTypes match_types(TypedDataset data, const std::string& file, const Model
     items->second.x = Features(alone.x.to_dense());
   }
   log_left_out(data, schema);
-  const std::string& target = schema.nodes.front().name;
   MatchedTypes matched;
-  matched.target = nodes_alone(data, target);
-  matched.rows = detail::range(0, data.num_nodes(target));
-  if (const auto renumbered = numbers.find(target); renumbered != numbers.end()) {
-    const bool same = renumbered->second.numel() == schema.nodes.front().count &&
-                      renumbered->second.to_vector<int32_t>() == matched.rows.to_vector<int32_t>();
-    matched.rows = renumbered->second;
-    if (same) numbers.erase(renumbered);
+  matched.target = nodes_alone(data, schema.nodes.front().name);
+  std::vector<int32_t> rows;
+  const std::vector<int64_t> offsets = schema.offsets();
+  for (size_t t = 0; t < schema.targets; ++t) {
+    const std::string& type = schema.nodes[t].name;
+    Tensor own = detail::range(0, data.num_nodes(type));
+    if (const auto renumbered = numbers.find(type); renumbered != numbers.end()) {
+      const bool same = renumbered->second.numel() == schema.nodes[t].count &&
+                        renumbered->second.to_vector<int32_t>() == own.to_vector<int32_t>();
+      own = renumbered->second;
+      if (same) numbers.erase(renumbered);
+    }
+    for (const int32_t row : own.to_vector<int32_t>()) rows.push_back(static_cast<int32_t>(offsets[t]) + row);
   }
+  matched.rows = Tensor::from(rows);
+  if (types.link) match_links(data, file, *types.link, matched);
   matched.joint = at_place(file, "edges", [&] { return joint_dataset(data, schema, numbers); });
   return matched;
 }

@@ -4,6 +4,7 @@
 #include <adjoint/data/import/edge_columns.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace adj {
 
@@ -16,16 +17,34 @@ TextFormat readable(TextFormat text, const std::string& path) {
   return text;
 }
 
+/// The nodes at the two ends of pairs.
+class EndNames {
+ public:
+  EndNames(const Dataset& data, const Dataset* targets, const std::string& file,
+           std::optional<Decimal> decimal)
+      : sources_(data, file, false, decimal) {
+    if (targets != nullptr) targets_.emplace(*targets, file, false, decimal);
+  }
+  const ItemNames& of(bool target) const { return target && targets_ ? *targets_ : sources_; }
+  bool is_node(std::string_view field) const {
+    return of(false).find(field) >= 0 || of(true).find(field) >= 0;
+  }
+
+ private:
+  ItemNames sources_;
+  std::optional<ItemNames> targets_;  // absent: the sources
+};
+
 constexpr const char* kEndNames =
     "source and target, src and dst, from and to, head and tail, sender and receiver, or other names that "
     "edge lists know";
 
 /// Of a header whose names say nothing: the two columns that have nodes in the row below.
-EdgeColumns node_pair_columns(const TableHead& head, const ItemNames& names, EdgeColumns named,
+EdgeColumns node_pair_columns(const TableHead& head, const EndNames& names, EdgeColumns named,
                               const std::string& place) {
   std::vector<int64_t> nodes;
   for (size_t k = 0; k < head.second.size(); ++k)
-    if (names.find(head.second[k]) >= 0) nodes.push_back(static_cast<int64_t>(k));
+    if (names.is_node(head.second[k])) nodes.push_back(static_cast<int64_t>(k));
   const auto is_node = [&](int64_t column) { return std::ranges::find(nodes, column) != nodes.end(); };
   if (named.rule != EdgeColumns::Rule::none && is_node(named.source) && is_node(named.target)) return named;
   if (nodes.size() != 2)
@@ -38,7 +57,7 @@ EdgeColumns node_pair_columns(const TableHead& head, const ItemNames& names, Edg
 
 /// The columns of source and target. Sets whether the first line is a header: it names no node, and has names
 /// of ends or of ids, or words above numbers.
-EdgeColumns pair_columns(const std::string& path, const ItemNames& names, TableHead& head) {
+EdgeColumns pair_columns(const std::string& path, const EndNames& names, TableHead& head) {
   const std::string place = head.place(path);
   if (head.columns() < 2) data_fail("{}: one column, expected the two nodes of a pair", place);
   const bool commented = !head.is_table && head.take_comment(path, Header::find_out, [&](const auto& names) {
@@ -47,7 +66,7 @@ EdgeColumns pair_columns(const std::string& path, const ItemNames& names, TableH
   const EdgeColumns named = edge_columns(head.first, {}, place);
   if (commented)
     return named.rule != EdgeColumns::Rule::none ? named : node_pair_columns(head, names, named, place);
-  const auto is_node = [&](const std::string& field) { return names.find(field) >= 0; };
+  const auto is_node = [&](const std::string& field) { return names.is_node(field); };
   const auto is_node_in = [&](int64_t column) { return is_node(head.first[static_cast<size_t>(column)]); };
   const bool known = named.rule == EdgeColumns::Rule::known;
   const bool header = head.is_table || (known && !(is_node_in(named.source) && is_node_in(named.target)));
@@ -62,11 +81,11 @@ EdgeColumns pair_columns(const std::string& path, const ItemNames& names, TableH
 }  // namespace
 
 EdgeIndex read_pairs(const std::string& path, const Dataset& data, const std::string& file,
-                     const TextFormat& format, std::vector<std::string>* notes) {
-  const ItemNames names(data, file, false, format.decimal);
+                     const TextFormat& format, std::vector<std::string>* notes, const Dataset* targets) {
+  const EndNames names(data, targets, file, format.decimal);
   const TextFormat text = readable(format, path);
   TableHead head = read_head(path, text, false, [&](const TableHead&, const auto& fields) {
-    return fields.size() > 1 && names.find(fields[0]) >= 0 && names.find(fields[1]) >= 0;
+    return fields.size() > 1 && names.is_node(fields[0]) && names.is_node(fields[1]);
   });
   if (head.empty) data_fail("{}: no pairs, expected some{}", excerpt(path), head.beside_comments());
   const EdgeColumns columns = pair_columns(path, names, head);
@@ -80,9 +99,10 @@ EdgeIndex read_pairs(const std::string& path, const Dataset& data, const std::st
     int32_t pair[2] = {-1, -1};
     for (RecordFields field(source, line, reader.record(), head.format.separator); field.next(); ++column) {
       if (column != columns.source && column != columns.target) continue;
-      const int32_t row = names.find(field.field(), spellings);
+      const ItemNames& known = names.of(column == columns.target);
+      const int32_t row = known.find(field.field(), spellings);
       if (row < 0)
-        source.fail(line, "{}{}", names.unknown(field.field()),
+        source.fail(line, "{}{}", known.unknown(field.field()),
                     line == head.format.first_line
                         ? fmt::format("; if this line is a header, expected {}", kEndNames)
                         : "");

@@ -15,13 +15,14 @@ namespace adj {
 /// A first line that names no node is a header if its names say which columns are source and target
 /// (edge_columns.h), are of ids, or stand above numbers; then source and target are by names, else the two
 /// columns with nodes in the second line. Without a header they are the first two. Other columns are passed
-/// over. Pairs may repeat, be
-/// edges, or join a node with itself.
+/// over. Pairs may repeat, be edges, or join a node with itself. `targets`: the dataset of the second nodes,
+/// if these are of another type; their rows are of it.
 ///
 /// `notes`: a line on the format. Throws DataError naming file and line: an unknown node, another number of
 /// columns than in the first line, a file without pairs.
 EdgeIndex read_pairs(const std::string& path, const Dataset& data, const std::string& file,
-                     const TextFormat& format = {}, std::vector<std::string>* notes = nullptr);
+                     const TextFormat& format = {}, std::vector<std::string>* notes = nullptr,
+                     const Dataset* targets = nullptr);
 
 /// Rows of `data`, int32 [K], in the order of `chosen`: a file of names, one per line (a line may be quoted),
 /// after a header such as node or id, if there is one, or a table of one column, or if there is no such file

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace adj {
 
@@ -52,29 +53,21 @@ Pairs checked_pairs(const char* which, const EdgeIndex& pairs, int64_t nodes, bo
   return checked;
 }
 
-/// `graph` with the pairs added as edges, so that negative sampling does not draw them.
-Graph with_pairs(const Graph& graph, const Pairs& pairs) {
-  const Device device = graph.device();
-  const Tensor src = Tensor::from(pairs.src, device), dst = Tensor::from(pairs.dst, device);
-  Tensor entry = Tensor::empty_like(src);
-  kernels::find_entries({.csr = graph.in_edges(), .row = dst, .col = src, .entry = entry});
-  const Ids found = entry.to_vector<int32_t>();
-  if (std::find(found.begin(), found.end(), -1) == found.end()) return graph;
-  const EdgeIndex edges = graph.edge_index();
-  Pairs all{edges.src.to_vector<int32_t>(), edges.dst.to_vector<int32_t>()};
-  const bool both_ways = graph.relation().symmetric();
-  all.add(pairs);
-  if (both_ways) all.add({pairs.dst, pairs.src});
-  return Graph::from_coo(graph.num_nodes(), Tensor::from(all.src), Tensor::from(all.dst));
-}
-
 /// `block` without the edges of `excluded`, a structure over the batch's node numbers, which are those of the
-/// sources and targets of all blocks.
-Block without(const Block& block, const Csr& excluded) {
+/// sources and targets of all blocks. `relations`, int32 by type of edges: -1 for those that are all kept;
+/// absent: none.
+Block without(const Block& block, const Csr& excluded, const Tensor& relations) {
   const EdgeIndex edges = block.relation().edge_index();
   Tensor found = Tensor::empty_like(edges.src), places = Tensor::empty_like(edges.src),
          count = Tensor::empty({}, DType::i64, block.device());
   kernels::find_entries({.csr = excluded, .row = edges.dst, .col = edges.src, .entry = found});
+  if (relations) {
+    const Tensor of_edges =
+        detail::gather_edges(relations, detail::find_attribute(kLinkLoader, block.edge_attributes(), "type"));
+    Tensor both = Tensor::empty_like(found), other = Tensor::empty_like(found);
+    kernels::order_pairs({.a = found, .b = of_edges, .low = both, .high = other});
+    found = both;
+  }
   kernels::select_pairs(
       {.test = kernels::PairTest::both_absent, .a = found, .b = found, .positions = places, .count = count});
   const int64_t kept = count.to_vector<int64_t>()[0];
@@ -114,10 +107,16 @@ struct LinkBatches {
     if (apart != nullptr) {
       pairs.add(checked_pairs("other", *apart, nodes));
     } else if (options.negatives > 0 && positives > 0) {
-      drawn_from = with_pairs(sampler.graph(), pairs);
-      // Counts the pairs without an edge once, before workers do; throws if there is none.
-      Generator generator(options.loading.seed);
-      (void)negative_sampling(drawn_from, 1, generator, {.repeated = true, .undirected = options.undirected});
+      const EdgeIndex given{Tensor::from(pairs.src), Tensor::from(pairs.dst)};
+      if (options.relation)
+        negatives.emplace(sampler.graph(), given, *options.relation);
+      else
+        negatives.emplace(sampler.graph(), given, options.undirected);
+    }
+    if (options.relation) {
+      Ids chosen(static_cast<size_t>(options.relation->num_relations), -1);
+      for (const int32_t relation : options.relation->relations) chosen.at(static_cast<size_t>(relation)) = 0;
+      excluded_relations = Tensor::from(chosen, home);
     }
   }
 
@@ -132,9 +131,8 @@ struct LinkBatches {
       part.dst.push_back(pairs.dst[static_cast<size_t>(place)]);
     }
     const int64_t count = positive.size();
-    if (drawn_from) {
-      const EdgeIndex drawn = negative_sampling(drawn_from, count * options.negatives, generator,
-                                                {.repeated = true, .undirected = options.undirected});
+    if (negatives) {
+      const EdgeIndex drawn = negatives->draw(count * options.negatives, generator);
       others = {drawn.src.to_vector<int32_t>(), drawn.dst.to_vector<int32_t>()};
     }
     positive.add(others);
@@ -180,7 +178,7 @@ struct LinkBatches {
     const int64_t all = blocks.front().num_src();
     const Csr excluded =
         detail::sorted_edges(all, all, {Tensor::from(both.src, home), Tensor::from(both.dst, home)}).csr;
-    for (Block& block : blocks) block = without(block, excluded);
+    for (Block& block : blocks) block = without(block, excluded, excluded_relations);
   }
 
   LinkLoaderOptions options;
@@ -189,8 +187,9 @@ struct LinkBatches {
   NeighborSampler sampler;
   std::shared_ptr<const FeatureStore> x;
   Pairs pairs;
-  int64_t positives;  ///< number of positives, which come first
-  Graph drawn_from;   ///< for negative sampling; absent if none are drawn
+  int64_t positives;                       ///< number of positives, which come first
+  std::optional<NegativePairs> negatives;  ///< absent if none are drawn
+  Tensor excluded_relations;               ///< as in without()
 };
 
 Loader<LinkBatch> loader_of(Graph graph, std::shared_ptr<const FeatureStore> x, const EdgeIndex& positive,

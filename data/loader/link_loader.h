@@ -3,10 +3,12 @@
 #include <adjoint/data/dataset.h>
 #include <adjoint/data/loader/feature_store.h>
 #include <adjoint/data/loader/loader.h>
+#include <adjoint/graph/joint_graph.h>
 #include <adjoint/graph/sample/neighbor_sampler.h>
 #include <adjoint/graph/splits.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace adj {
@@ -35,6 +37,9 @@ struct LinkLoaderOptions {
   bool exclude = true;
   /// Negatives are no edges or given pairs in either direction: for scores that do not depend on it.
   bool undirected = false;
+  /// Of a joint graph (join()): negatives are drawn between the types of one relation, without an edge of it,
+  /// and only its edges and its reverse's are removed. Within one type it is undirected.
+  std::optional<JointPairs> relation = {};
   LoaderOptions loading = {};  ///< batch_size: given pairs, 1024 by default
 };
 

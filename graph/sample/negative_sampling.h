@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/core/random.h>
-#include <adjoint/graph/graph.h>
+#include <adjoint/graph/joint_graph.h>
 
 namespace adj {
 
@@ -29,5 +29,26 @@ EdgeIndex negative_sampling(const Relation& relation, int64_t count, Generator& 
 /// each of them as likely to within 2^-32. Element k comes from position k of the stream. Found as above, in
 /// O(log degree). Throws for a target out of range, and one with an edge from every source.
 Tensor negative_sources(const Relation& relation, const Tensor& dst, Generator& generator);
+
+/// Pairs without an edge, drawn with replacement again and again: of two nodes of a graph, or from the
+/// sources to the targets of one relation of a joint graph.
+class NegativePairs {
+ public:
+  /// As negative_sampling(); the pairs `given` count as edges, too. Throws if every pair is an edge.
+  NegativePairs(const Graph& graph, const EdgeIndex& given, bool undirected);
+  /// Of a joint graph's nodes; between nodes of one type in neither direction an edge.
+  NegativePairs(const Graph& joint, const EdgeIndex& given, const JointPairs& pairs);
+
+  /// int32 [count] each, on the CPU. Depends only on the pairs and the generator.
+  EdgeIndex draw(int64_t count, Generator& generator) const;
+
+ private:
+  void count_pairs() const;
+
+  Graph graph_;        // of pairs within a set of nodes
+  Relation relation_;  // of pairs between two; absent for one
+  bool undirected_ = true;
+  int32_t src_begin_ = 0, dst_begin_ = 0;  // what is added to the numbers
+};
 
 }  // namespace adj

@@ -30,9 +30,9 @@ const detail::OnnxFamily& writer_of(const ModelDescription& model) {
       *std::ranges::find(families, model.program, &models::ModelFamily::program);
   if (writer == nullptr)
     fail("{}: models of {} are not exported to ONNX{}", model.origin, model.program,
-         family.typed           ? ", as their graphs have several types"
-         : family.takes("bits") ? ", as they are quantised"
-                                : "");
+         family.is_typed(model.options) ? ", as their graphs have several types"
+         : family.takes("bits")         ? ", as they are quantised"
+                                        : "");
   for (const models::ModelOption& option : family.all_options()) {
     const auto among = [&](const auto& names) {
       return std::ranges::find(names, option.name) != std::end(names);

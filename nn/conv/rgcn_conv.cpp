@@ -163,6 +163,12 @@ void RGCNConv::prepare(const Structure& structure, const Tensor& types) const {
     (void)typed_mean_weights(edges, of_edges, relations_, accumulator_dtype(weight.dtype()));
 }
 
+void RGCNConv::share(const Structure& whole, const Structure& first) const {
+  if (options_.blocks > 0 || whole.relation().is_rank_part()) return;
+  share_slots(whole.relation(), detail::edge_types("RGCNConv", whole, {}), first.relation(),
+              detail::edge_types("RGCNConv", first, {}), relations_, static_cast<bool>(root));
+}
+
 std::string RGCNConv::describe() const {
   return fmt::format("RGCNConv({} -> {}, {} relations)", in_.src, out_, relations_);
 }

@@ -37,6 +37,9 @@ class RGCNConv : public Module {
   Var operator()(const Structure& structure, Sides x, const Tensor& types = {}) const;
   /// Makes all that a pass over this structure derives from it: for loaders, and before a captured step.
   void prepare(const Structure& structure, const Tensor& types = {}) const;
+  /// Before a layer over `first`, the edges into the first targets of `whole` (edges_into_first()), which a
+  /// layer of as many relations was over: it shares memory with what that derived.
+  void share(const Structure& whole, const Structure& first) const;
   std::string describe() const override;
 
   Var weight;  ///< [R, in, out]; with bases V [B, in, out], with blocks [R, B, in/B, out/B]

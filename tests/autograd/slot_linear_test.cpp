@@ -80,6 +80,38 @@ TEST_CASE("sums of slots times their matrices equal loops over the edges, and gr
   });
 }
 
+TEST_CASE("slots of the first targets share the rows of all, with the same sums") {
+  on_devices(314, DType::f64, [&](Draw& draw, Device device) {
+    const TypedEdges edges(draw, 20, 600);
+    const Relation whole = edges.relation(20, device);
+    const Tensor types = Tensor::from(edges.type, device);
+    const Tensor in_order = whole.csr_order() ? detail::gather_edges(types, whole.csr_order()) : types;
+    const Relation sorted = Relation::from_csr(whole.csr());
+    const Var x(draw.normal({20, 3})), w(draw.normal({8, 3, 4}));
+    for (const bool loops : {false, true})
+      for (const int64_t targets : {5, 10, 7}) {  // ranges end at 5 and 10
+        CAPTURES(loops, targets);
+        const int64_t count = sorted.csr().offsets.rows(targets, targets + 1).to_vector<int64_t>()[0];
+        const auto first = [&] {
+          return Relation::from_csr(
+              {targets, 20, sorted.csr().offsets.rows(0, targets + 1), sorted.csr().indices.rows(0, count)});
+        };
+        const auto sums = [&](const TypedSlots& slots) {
+          return slot_linear(aggregate(slots.edges, x, {.reduce = Reduce::mean}), w, slots, targets).value();
+        };
+        const Relation shared = first(), own = first();
+        const Tensor first_types = in_order.rows(0, count);
+        share_slots(sorted, in_order, shared, first_types, 7, loops, 0);
+        const auto found = typed_slots(shared, first_types, 7, loops, 0),
+                   all = typed_slots(sorted, in_order, 7, loops, 0);
+        CHECK((found->edges.csr().indices.raw_data() == all->edges.csr().indices.raw_data()) ==
+              (targets != 7));
+        CHECK(found->edges.num_dst() == typed_slots(own, first_types, 7, loops, 0)->edges.num_dst());
+        CHECK(same_bits(sums(*found), sums(*typed_slots(own, first_types, 7, loops, 0))));
+      }
+  });
+}
+
 TEST_CASE("slots are made for targets in the order of their types, and for enough edges") {
   Draw draw(313);
   const TypedEdges edges(draw, 9, 200);

@@ -204,7 +204,7 @@ TEST_CASE("a dataset's target is the type with labels, whose nodes come first") 
   label("paper", {0, 1, 1, -1});
   data.nodes["paper"].x = Features(Tensor::zeros({4, 2}));
   CHECK(target_type(data, "", "t.h5") == "paper");
-  const GraphSchema schema = schema_of(data, "paper", true);
+  const GraphSchema schema = schema_of(data, {"paper"}, true);
   CHECK(schema == schema_of_papers());
   const Dataset joint = joint_dataset(data, schema);
   CHECK(joint.y.to_vector<int32_t>() == I{0, 1, 1, -1, -1, -1, -1, -1, -1});
