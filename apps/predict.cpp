@@ -137,6 +137,8 @@ void check_requests(const TrainedModel& trained, const PredictOptions& o) {
   if (o.top > 0)
     usage_fail("--top: {} is a model of {}, expected one of recommendations (train_recommend)",
                trained.origin(), trained.of_links() ? "links" : trained.description().things());
+  if (!o.attention.empty() && trained.description().types)
+    usage_fail("--attention: {} is a model of several types of nodes, expected one of one type", trained.origin());
   if (!o.attention.empty() && o.batches.evaluation == EvaluationMethod::layers)
     usage_fail("--attention: requires --evaluation graph");
   if (trained.of_edges() && !o.nodes.empty())

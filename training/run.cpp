@@ -385,7 +385,8 @@ Insight Run::insight_of(Evaluator& evaluator) const {
           return task_.metric.score(task_.metric.measure(out, examples_.y, examples_.test));
         });
   Tensor z = evaluator.embeddings();
-  if (z && task_.preprocessing.types) z = z.rows(0, examples_.size());  // of the target's nodes
+  if (z && task_.preprocessing.types)  // of the target's nodes, or the sources of links
+    z = z.rows(0, task_.preprocessing.types->schema.nodes.front().count);
   if (!z || z.size(1) > kWidth || z.size(0) < 3) return insight;
   const int64_t count = std::min(z.size(0), kNodes);
   for (int64_t k = 0; k < count; ++k) insight.nodes.push_back(static_cast<int32_t>(k * z.size(0) / count));
