@@ -1,6 +1,7 @@
 #include "../reference/plain.h"
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/grouped_linear.h>
+#include <adjoint/autograd/reduce.h>
 #include <adjoint/graph/typed_edges.h>
 
 #include <map>
@@ -96,8 +97,12 @@ TEST_CASE("slots of the first targets share the rows of all, with the same sums"
           return Relation::from_csr(
               {targets, 20, sorted.csr().offsets.rows(0, targets + 1), sorted.csr().indices.rows(0, count)});
         };
-        const auto sums = [&](const TypedSlots& slots) {
-          return slot_linear(aggregate(slots.edges, x, {.reduce = Reduce::mean}), w, slots, targets).value();
+        const auto both = [&](const TypedSlots& slots) {  // the product, and the gradient of x
+          const Var leaf = Var::parameter(x.value());
+          const Var y =
+              slot_linear(aggregate(slots.edges, leaf, {.reduce = Reduce::mean}), w, slots, targets);
+          sum(y).backward();
+          return std::pair(y.value(), leaf.grad());
         };
         const Relation shared = first(), own = first();
         const Tensor first_types = in_order.rows(0, count);
@@ -107,7 +112,10 @@ TEST_CASE("slots of the first targets share the rows of all, with the same sums"
         CHECK((found->edges.csr().indices.raw_data() == all->edges.csr().indices.raw_data()) ==
               (targets != 7));
         CHECK(found->edges.num_dst() == typed_slots(own, first_types, 7, loops, 0)->edges.num_dst());
-        CHECK(same_bits(sums(*found), sums(*typed_slots(own, first_types, 7, loops, 0))));
+        const auto [y, gradient] = both(*found);
+        const auto [own_y, own_gradient] = both(*typed_slots(own, first_types, 7, loops, 0));
+        CHECK(same_bits(y, own_y));
+        CHECK(same_bits(gradient, own_gradient));
       }
   });
 }
