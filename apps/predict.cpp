@@ -138,7 +138,8 @@ void check_requests(const TrainedModel& trained, const PredictOptions& o) {
     usage_fail("--top: {} is a model of {}, expected one of recommendations (train_recommend)",
                trained.origin(), trained.of_links() ? "links" : trained.description().things());
   if (!o.attention.empty() && trained.description().types)
-    usage_fail("--attention: {} is a model of several types of nodes, expected one of one type", trained.origin());
+    usage_fail("--attention: {} is a model of several types of nodes, expected one of one type",
+               trained.origin());
   if (!o.attention.empty() && o.batches.evaluation == EvaluationMethod::layers)
     usage_fail("--attention: requires --evaluation graph");
   if (trained.of_edges() && !o.nodes.empty())
@@ -183,8 +184,8 @@ struct LinkNodes {
   }
 };
 
-std::vector<int32_t> shifted(std::vector<int32_t> nodes, int64_t by) {
-  for (int32_t& node : nodes) node += static_cast<int32_t>(by);
+std::vector<int32_t> shifted(std::vector<int32_t> nodes, int64_t distance) {
+  for (int32_t& node : nodes) node += static_cast<int32_t>(distance);
   return nodes;
 }
 

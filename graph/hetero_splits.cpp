@@ -14,11 +14,11 @@ using Pair = std::pair<int32_t, int32_t>;
 /// Pairs of nodes from the sources of a relation to its targets, within one type from the smaller node.
 class PairKeys {
  public:
-  PairKeys(const EdgeIndex& edges, bool reversed, bool within) {
+  PairKeys(const EdgeIndex& edges, bool reversed, bool one_type) {
     const Ids src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
     for (size_t e = 0; e < src.size(); ++e) {
       Pair pair = reversed ? Pair(dst[e], src[e]) : Pair(src[e], dst[e]);
-      if (within && pair.first > pair.second) std::swap(pair.first, pair.second);
+      if (one_type && pair.first > pair.second) std::swap(pair.first, pair.second);
       of_edges_.push_back(pair);
     }
     distinct_ = of_edges_;
@@ -56,9 +56,9 @@ EdgeIndex gathered(const EdgeIndex& edges, const Tensor& index) {
   return {detail::gather_edges(edges.src, index), detail::gather_edges(edges.dst, index)};
 }
 
-Tensor shifted(const Tensor& nodes, int32_t by) {
+Tensor shifted(const Tensor& nodes, int32_t distance) {
   Ids numbers = nodes.to_vector<int32_t>();
-  for (int32_t& number : numbers) number += by;
+  for (int32_t& number : numbers) number += distance;
   return Tensor::from(numbers);
 }
 
@@ -68,9 +68,9 @@ HeteroLinkSplit random_link_split(const HeteroGraph& graph, const EdgeType& type
                                   const SplitFractions& fractions, Generator& generator) {
   const Relation relation = graph.relation(type).to(Device::cpu());
   const EdgeIndex edges = relation.edge_index();
-  const bool within = type.src == type.dst;
+  const bool one_type = type.src == type.dst;
   // One graph, where the targets are behind the sources.
-  const auto shift = static_cast<int32_t>(within ? 0 : relation.num_src());
+  const auto shift = static_cast<int32_t>(one_type ? 0 : relation.num_src());
   const Graph joined = Graph::from_coo(shift + relation.num_dst(), edges.src, shifted(edges.dst, shift));
   const auto between_types = [&](const EdgeIndex& pairs) {
     return EdgeIndex{pairs.src, shifted(pairs.dst, -shift)};
@@ -78,19 +78,19 @@ HeteroLinkSplit random_link_split(const HeteroGraph& graph, const EdgeType& type
   const detail::LinkParts parts = detail::deal_links(joined, fractions, generator, true);
   const EdgeIndex val = between_types(parts.val), test = between_types(parts.test);
   const int64_t first = val.src.numel(), all = first + test.src.numel();
-  const EdgeIndex negative = within ? negative_sampling(joined, all, generator, {.undirected = true})
-                                    : negative_sampling(relation, all, generator);
+  const EdgeIndex negative = one_type ? negative_sampling(joined, all, generator, {.undirected = true})
+                                      : negative_sampling(relation, all, generator);
   HeteroLinkSplit split{.train = {},
                         .pairs = {},
                         .val = {val, {negative.src.rows(0, first), negative.dst.rows(0, first)}},
                         .test = {test, {negative.src.rows(first, all), negative.dst.rows(first, all)}},
                         .same = {},
                         .also = {}};
-  const PairKeys keys(edges, false, within);
-  PairKeys hidden(val, false, within);
-  hidden.add(PairKeys(test, false, within));
+  const PairKeys keys(edges, false, one_type);
+  PairKeys hidden(val, false, one_type);
+  hidden.add(PairKeys(test, false, one_type));
   const EdgeIndex linked = between_types(linked_pairs(joined, true));
-  split.pairs = gathered(linked, PairKeys(linked, false, within).edges_without(hidden));
+  split.pairs = gathered(linked, PairKeys(linked, false, one_type).edges_without(hidden));
 
   HeteroGraph::NodeCounts counts;
   for (const std::string& name : graph.node_types()) counts[name] = graph.num_nodes(name);
@@ -103,7 +103,7 @@ HeteroLinkSplit random_link_split(const HeteroGraph& graph, const EdgeType& type
     left.emplace(other, whole);
     if (!forward && !backward) continue;
     const EdgeIndex index = whole.relation.edge_index();
-    const PairKeys others(index, !forward, within);
+    const PairKeys others(index, !forward, one_type);
     const bool same = other == type || are_reverses(other, type) || others == keys;
     const int64_t shared = others.count_in(hidden);
     if (same && other != type) split.same.push_back(other);

@@ -195,14 +195,15 @@ MatchedTypes match_types(TypedDataset data, const std::string& file, const Model
   const std::vector<int64_t> offsets = schema.offsets();
   for (size_t t = 0; t < schema.targets; ++t) {
     const std::string& type = schema.nodes[t].name;
-    Tensor own = detail::range(0, data.num_nodes(type));
+    Tensor numbered = detail::range(0, data.num_nodes(type));
     if (const auto renumbered = numbers.find(type); renumbered != numbers.end()) {
       const bool same = renumbered->second.numel() == schema.nodes[t].count &&
-                        renumbered->second.to_vector<int32_t>() == own.to_vector<int32_t>();
-      own = renumbered->second;
+                        renumbered->second.to_vector<int32_t>() == numbered.to_vector<int32_t>();
+      numbered = renumbered->second;
       if (same) numbers.erase(renumbered);
     }
-    for (const int32_t row : own.to_vector<int32_t>()) rows.push_back(static_cast<int32_t>(offsets[t]) + row);
+    for (const int32_t row : numbered.to_vector<int32_t>())
+      rows.push_back(static_cast<int32_t>(offsets[t]) + row);
   }
   matched.rows = Tensor::from(rows);
   if (types.link) match_links(data, file, *types.link, matched);

@@ -25,9 +25,9 @@ class EndNames {
       : sources_(data, file, false, decimal) {
     if (targets != nullptr) targets_.emplace(*targets, file, false, decimal);
   }
-  const ItemNames& of(bool target) const { return target && targets_ ? *targets_ : sources_; }
+  const ItemNames& names(bool target) const { return target && targets_ ? *targets_ : sources_; }
   bool is_node(std::string_view field) const {
-    return of(false).find(field) >= 0 || of(true).find(field) >= 0;
+    return names(false).find(field) >= 0 || names(true).find(field) >= 0;
   }
 
  private:
@@ -99,7 +99,7 @@ EdgeIndex read_pairs(const std::string& path, const Dataset& data, const std::st
     int32_t pair[2] = {-1, -1};
     for (RecordFields field(source, line, reader.record(), head.format.separator); field.next(); ++column) {
       if (column != columns.source && column != columns.target) continue;
-      const ItemNames& known = names.of(column == columns.target);
+      const ItemNames& known = names.names(column == columns.target);
       const int32_t row = known.find(field.field(), spellings);
       if (row < 0)
         source.fail(line, "{}{}", known.unknown(field.field()),

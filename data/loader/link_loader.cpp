@@ -107,11 +107,11 @@ struct LinkBatches {
     if (apart != nullptr) {
       pairs.add(checked_pairs("other", *apart, nodes));
     } else if (options.negatives > 0 && positives > 0) {
-      const EdgeIndex given{Tensor::from(pairs.src), Tensor::from(pairs.dst)};
+      const EdgeIndex known{Tensor::from(pairs.src), Tensor::from(pairs.dst)};
       if (options.relation)
-        negatives.emplace(sampler.graph(), given, *options.relation);
+        negatives.emplace(sampler.graph(), known, *options.relation);
       else
-        negatives.emplace(sampler.graph(), given, options.undirected);
+        negatives.emplace(sampler.graph(), known, options.undirected);
     }
     if (options.relation) {
       Ids chosen(static_cast<size_t>(options.relation->num_relations), -1);

@@ -19,9 +19,9 @@ Graph with_pairs(const Graph& graph, const EdgeIndex& pairs) {
   const EdgeIndex edges = graph.edge_index();
   Ids all_src = edges.src.to_vector<int32_t>(), all_dst = edges.dst.to_vector<int32_t>();
   const auto add = [&](const Tensor& sources, const Tensor& targets) {
-    const Ids from = sources.to_vector<int32_t>(), to = targets.to_vector<int32_t>();
-    all_src.insert(all_src.end(), from.begin(), from.end());
-    all_dst.insert(all_dst.end(), to.begin(), to.end());
+    const Ids first = sources.to_vector<int32_t>(), second = targets.to_vector<int32_t>();
+    all_src.insert(all_src.end(), first.begin(), first.end());
+    all_dst.insert(all_dst.end(), second.begin(), second.end());
   };
   const bool both_ways = graph.relation().symmetric();
   add(src, dst);
@@ -29,13 +29,13 @@ Graph with_pairs(const Graph& graph, const EdgeIndex& pairs) {
   return Graph::from_coo(graph.num_nodes(), Tensor::from(all_src), Tensor::from(all_dst));
 }
 
-/// The joint graph's edges of a relation and the given pairs, numbered within their types.
-EdgeIndex edges_of(const Graph& joint, const EdgeIndex& given, const JointPairs& pairs) {
+/// The joint graph's edges of a relation and the known pairs, numbered within their types.
+EdgeIndex edges_of(const Graph& joint, const EdgeIndex& known, const JointPairs& pairs) {
   const EdgeIndex edges = joint.edge_index();
   const Ids src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>(),
             type = joint.edge_attr("type").to_vector<int32_t>(),
-            more_src = given.src.to(DType::i32).to_vector<int32_t>(),
-            more_dst = given.dst.to(DType::i32).to_vector<int32_t>();
+            more_src = known.src.to(DType::i32).to_vector<int32_t>(),
+            more_dst = known.dst.to(DType::i32).to_vector<int32_t>();
   Ids sources, targets;
   const auto add = [&](int32_t source, int32_t target) {
     sources.push_back(source - static_cast<int32_t>(pairs.src_begin));
@@ -49,14 +49,14 @@ EdgeIndex edges_of(const Graph& joint, const EdgeIndex& given, const JointPairs&
 
 }  // namespace
 
-NegativePairs::NegativePairs(const Graph& graph, const EdgeIndex& given, bool undirected)
-    : graph_(with_pairs(graph, given)), undirected_(undirected) {
+NegativePairs::NegativePairs(const Graph& graph, const EdgeIndex& known, bool undirected)
+    : graph_(with_pairs(graph, known)), undirected_(undirected) {
   count_pairs();
 }
 
-NegativePairs::NegativePairs(const Graph& joint, const EdgeIndex& given, const JointPairs& pairs)
+NegativePairs::NegativePairs(const Graph& joint, const EdgeIndex& known, const JointPairs& pairs)
     : src_begin_(static_cast<int32_t>(pairs.src_begin)), dst_begin_(static_cast<int32_t>(pairs.dst_begin)) {
-  const EdgeIndex edges = edges_of(joint, given, pairs);
+  const EdgeIndex edges = edges_of(joint, known, pairs);
   const int64_t sources = pairs.src_end - pairs.src_begin, targets = pairs.dst_end - pairs.dst_begin;
   if (pairs.within_type())
     graph_ = Graph::from_coo(sources, edges.src, edges.dst);

@@ -34,10 +34,10 @@ Tensor negative_sources(const Relation& relation, const Tensor& dst, Generator& 
 /// sources to the targets of one relation of a joint graph.
 class NegativePairs {
  public:
-  /// As negative_sampling(); the pairs `given` count as edges, too. Throws if every pair is an edge.
-  NegativePairs(const Graph& graph, const EdgeIndex& given, bool undirected);
+  /// As negative_sampling(); the pairs `known` count as edges, too. Throws if every pair is an edge.
+  NegativePairs(const Graph& graph, const EdgeIndex& known, bool undirected);
   /// Of a joint graph's nodes; between nodes of one type in neither direction an edge.
-  NegativePairs(const Graph& joint, const EdgeIndex& given, const JointPairs& pairs);
+  NegativePairs(const Graph& joint, const EdgeIndex& known, const JointPairs& pairs);
 
   /// int32 [count] each, on the CPU. Depends only on the pairs and the generator.
   EdgeIndex draw(int64_t count, Generator& generator) const;

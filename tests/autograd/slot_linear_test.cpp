@@ -104,16 +104,16 @@ TEST_CASE("slots of the first targets share the rows of all, with the same sums"
           sum(y).backward();
           return std::pair(y.value(), leaf.grad());
         };
-        const Relation shared = first(), own = first();
+        const Relation shared = first(), apart = first();
         const Tensor first_types = in_order.rows(0, count);
         share_slots(sorted, in_order, shared, first_types, 7, loops, 0);
         const auto found = typed_slots(shared, first_types, 7, loops, 0),
                    all = typed_slots(sorted, in_order, 7, loops, 0);
         CHECK((found->edges.csr().indices.raw_data() == all->edges.csr().indices.raw_data()) ==
               (targets != 7));
-        CHECK(found->edges.num_dst() == typed_slots(own, first_types, 7, loops, 0)->edges.num_dst());
+        CHECK(found->edges.num_dst() == typed_slots(apart, first_types, 7, loops, 0)->edges.num_dst());
         const auto [y, gradient] = both(*found);
-        const auto [own_y, own_gradient] = both(*typed_slots(own, first_types, 7, loops, 0));
+        const auto [own_y, own_gradient] = both(*typed_slots(apart, first_types, 7, loops, 0));
         CHECK(same_bits(y, own_y));
         CHECK(same_bits(gradient, own_gradient));
       }

@@ -18,22 +18,22 @@ std::vector<Cell> turned(std::vector<Cell> cells) {
   return cells;
 }
 /// Each once, within one type from the smaller node.
-std::set<Cell> pairs_of(const std::vector<Cell>& cells, bool within = false) {
+std::set<Cell> pairs_of(const std::vector<Cell>& cells, bool one_type = false) {
   std::set<Cell> pairs;
   for (Cell cell : cells) {
-    if (within && cell.first == cell.second) continue;
-    pairs.insert(within ? Cell(std::minmax(cell.first, cell.second)) : cell);
+    if (one_type && cell.first == cell.second) continue;
+    pairs.insert(one_type ? Cell(std::minmax(cell.first, cell.second)) : cell);
   }
   return pairs;
 }
 HeteroGraph::Edges relation(int64_t src, int64_t dst, const std::vector<Cell>& cells) {
-  std::vector<int32_t> from, to;
+  std::vector<int32_t> src_ids, dst_ids;
   std::vector<float> weight;
   for (const auto& [a, b] : cells) {
-    from.push_back(a), to.push_back(b);
+    src_ids.push_back(a), dst_ids.push_back(b);
     weight.push_back(static_cast<float>(100 * a + b));
   }
-  return {Relation::from_coo(src, dst, ints(from), ints(to)), {{"weight", Tensor::from(weight)}}};
+  return {Relation::from_coo(src, dst, ints(src_ids), ints(dst_ids)), {{"weight", Tensor::from(weight)}}};
 }
 
 struct Shop {
@@ -69,13 +69,13 @@ TEST_CASE("links of one relation are split, and hidden in all relations that hav
   const Shop shop;
   for (const EdgeType& type : {kTook, kKnows}) {
     CAPTURE(type.str());
-    const bool within = type.src == type.dst;
-    const std::set<Cell> all = pairs_of(within ? shop.knows : shop.took, within);
+    const bool one_type = type.src == type.dst;
+    const std::set<Cell> all = pairs_of(one_type ? shop.knows : shop.took, one_type);
     Generator generator(7);
     const HeteroLinkSplit split = random_link_split(shop.graph, type, {.val = 0.1, .test = 0.25}, generator);
-    const std::set<Cell> val = pairs_of(cells_of(split.val.positive), within),
-                         test = pairs_of(cells_of(split.test.positive), within),
-                         left = pairs_of(cells_of(split.pairs), within), hidden = both(val, test);
+    const std::set<Cell> val = pairs_of(cells_of(split.val.positive), one_type),
+                         test = pairs_of(cells_of(split.test.positive), one_type),
+                         left = pairs_of(cells_of(split.pairs), one_type), hidden = both(val, test);
     CHECK(std::ssize(val) == std::llround(0.1 * static_cast<double>(all.size())));
     CHECK(std::ssize(test) == std::llround(0.25 * static_cast<double>(all.size())));
     CHECK(split.pairs.src.numel() == std::ssize(left));  // each once
@@ -90,9 +90,9 @@ TEST_CASE("links of one relation are split, and hidden in all relations that hav
         REQUIRE(cell.first >= 0);
         REQUIRE(cell.first < kUsers);
         REQUIRE(cell.second >= 0);
-        REQUIRE(cell.second < (within ? kUsers : kItems));
+        REQUIRE(cell.second < (one_type ? kUsers : kItems));
       }
-      negative.merge(pairs_of(drawn, within));
+      negative.merge(pairs_of(drawn, one_type));
     }
     CHECK(std::ssize(negative) == std::ssize(hidden));
     CHECK(common(negative, all) == 0);
@@ -102,10 +102,10 @@ TEST_CASE("links of one relation are split, and hidden in all relations that hav
       const std::vector<Cell> before = edges_of_type(shop.graph, other);
       std::vector<Cell> expected;
       const bool same =
-          within ? other == kKnows || other == kKnown : other == kTook || other == kBack || other == kCopy;
+          one_type ? other == kKnows || other == kKnown : other == kTook || other == kBack || other == kCopy;
       for (const Cell& cell : before) {
-        const Cell pair = !within && other.src == "item" ? Cell(cell.second, cell.first) : cell;
-        if (!same || hidden.count(within ? Cell(std::minmax(pair.first, pair.second)) : pair) == 0)
+        const Cell pair = !one_type && other.src == "item" ? Cell(cell.second, cell.first) : cell;
+        if (!same || hidden.count(one_type ? Cell(std::minmax(pair.first, pair.second)) : pair) == 0)
           expected.push_back(cell);
       }
       CHECK(edges_of_type(split.train, other) == expected);
@@ -113,7 +113,7 @@ TEST_CASE("links of one relation are split, and hidden in all relations that hav
       for (size_t e = 0; e < expected.size(); ++e)
         REQUIRE(weight[e] == static_cast<float>(100 * expected[e].first + expected[e].second));
     }
-    if (within) {
+    if (one_type) {
       CHECK(split.same == std::vector{kKnown});
       CHECK(split.also.empty());
     } else {
@@ -141,23 +141,23 @@ TEST_CASE("negative pairs are between the types of a relation, without an edge, 
   const Graph joint = join(shop.graph, schema);
   const std::set<Cell> took = pairs_of(shop.took), knows = pairs_of(shop.knows, true);
   Generator generator(3);
-  const EdgeIndex given{ints({3 + 5}), ints({3 + kUsers + 2})};  // user 5, item 2
+  const EdgeIndex known{ints({3 + 5}), ints({3 + kUsers + 2})};  // user 5, item 2
   constexpr int64_t kDrawn = 200'000;
   for (const EdgeType& type : {kTook, kKnows}) {
-    const bool within = type == kKnows;
+    const bool one_type = type == kKnows;
     const JointPairs pairs = pairs_of(schema, type);
-    CHECK(pairs.within_type() == within);
+    CHECK(pairs.within_type() == one_type);
     CHECK(schema.relations.at(uz(pairs.relations.front())) == type);
     const EdgeIndex none{ints({}), ints({})};
-    const NegativePairs negatives(joint, within ? none : given, pairs);
+    const NegativePairs negatives(joint, one_type ? none : known, pairs);
     std::map<Cell, double> count;
     for (const Cell& cell : cells_of(negatives.draw(kDrawn, generator)))
-      ++count[{cell.first - 3, cell.second - 3 - (within ? 0 : kUsers)}];
+      ++count[{cell.first - 3, cell.second - 3 - (one_type ? 0 : kUsers)}];
     std::vector<double> counts;
     for (int32_t a = 0; a < kUsers; ++a)
-      for (int32_t b = 0; b < (within ? kUsers : kItems); ++b) {
-        if (within && a >= b) continue;  // pairs have no direction
-        if (within ? knows.count({a, b}) > 0 : took.count({a, b}) > 0 || Cell(a, b) == Cell(5, 2)) {
+      for (int32_t b = 0; b < (one_type ? kUsers : kItems); ++b) {
+        if (one_type && a >= b) continue;  // pairs have no direction
+        if (one_type ? knows.count({a, b}) > 0 : took.count({a, b}) > 0 || Cell(a, b) == Cell(5, 2)) {
           CHECK(count.count({a, b}) == 0);
         } else {
           counts.push_back(count[{a, b}]);
