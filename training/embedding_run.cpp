@@ -2,10 +2,12 @@
 #include <adjoint/core/isa.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/parallel.h>
+#include <adjoint/core/run_files.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/training/embedding_run.h>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace adj::training {
 
@@ -19,12 +21,64 @@ double median_of(std::vector<double> values) {
 
 }  // namespace
 
-EmbeddingRun::EmbeddingRun(Settings settings)
-    : settings_([&] {
-        if (settings.quiet) set_log_level(LogLevel::warning);
-        if (settings.threads > 0) set_num_threads(static_cast<int>(settings.threads));
-        manual_seed(static_cast<uint64_t>(settings.seed));
-        return std::move(settings);
+OptionList EmbeddingOptions::validation_options(const std::string& metric, const std::string& drawn) {
+  return {{"eval-every", &eval_every, "N", "epochs from one validation to the next", true,
+           IntegerRange{1, kMostCounted}},
+          {"patience", &patience, "N",
+           fmt::format("epochs without a better {} before it stops (0: never)", metric), true,
+           IntegerRange{0, kMostCounted}},
+          {"seed", &seed, "N", "of " + drawn, true, IntegerRange{0, 2147483647}}};
+}
+
+Options::Group EmbeddingOptions::device_options() {
+  return {"Device",
+          {{"device", &device, "NAME", "cpu, cuda or cuda:1", false},
+           {"threads", &threads, "N", "CPU threads (0: all)", false, IntegerRange{0, kMaxThreads}},
+           {"no-capture", &no_capture, "", "launch each kernel, no CUDA graph of a step", false}}};
+}
+
+OptionList EmbeddingOptions::state_options(const std::string& metric, const std::string& note) {
+  return {{"checkpoint", &checkpoint, "FILE",
+           "state of the training, at every validation and at the end" + note, false},
+          {"resume", &resume, "FILE", "checkpoint to continue from", false},
+          {"metrics", &metrics, "FILE",
+           fmt::format("loss and {} of every validation: .csv or .jsonl", metric), false}};
+}
+
+OptionList EmbeddingOptions::run_options() {
+  return {{"run-dir", &run_dir, "DIR", "write options, metrics, checkpoint and results to DIR, for `compare`",
+           false},
+          {"config", &config, "FILE",
+           "options from FILE: one NAME = VALUE per line, or the run.json of a run folder, without the files "
+           "of that run; the command line overrides them",
+           false},
+          {"json", &json, "", "print the results as a JSON object", false},
+          {"quiet", &quiet, "", "print only the results", false}};
+}
+
+void EmbeddingOptions::name_files(const std::string& data, const Files& reads, const Files& writes) {
+  RunFiles files;
+  for (const auto& [name, path] : {std::pair("data", data), {"resume", resume}, {"config", config}})
+    files.read(name, path);
+  for (const auto& [name, path] : reads) files.read(name, path);
+  files.write("checkpoint", checkpoint, "resume");
+  for (const auto& [name, path] : {std::pair("metrics", metrics), {"embeddings", embeddings}, {"out", out}})
+    if (!path.empty()) files.write(name, path);
+  for (const auto& [name, path] : writes)
+    if (!path.empty()) files.write(name, path);
+  // Of the folder, which the training makes and checks.
+  if (!run_dir.empty())
+    for (const auto& [path, name] : {std::pair(&metrics, "metrics.csv"), {&checkpoint, "checkpoint.h5"}})
+      if (path->empty()) *path = (std::filesystem::path(run_dir) / name).string();
+}
+
+EmbeddingRun::EmbeddingRun(std::string program, const EmbeddingOptions& options)
+    : program_(std::move(program)),
+      settings_([&] {
+        if (options.quiet) set_log_level(LogLevel::warning);
+        if (options.threads > 0) set_num_threads(static_cast<int>(options.threads));
+        manual_seed(static_cast<uint64_t>(options.seed));
+        return options;
       }()),
       new_folder_(settings_.run_dir.empty() ? nullptr
                                             : reserve_run_folder(settings_.run_dir, settings_.resume)),
@@ -37,7 +91,7 @@ void EmbeddingRun::prepare(nn::Module& model, optim::Optimizer& optimizer, int64
   epochs_ = epochs;
   steps_ = steps;
   best_.emplace(model, settings_.patience);
-  state_.emplace(settings_.program, model, optimizer);
+  state_.emplace(program_, model, optimizer);
   progress_.emplace(epochs);
   loss_sum_ = Tensor::zeros({}, DType::f32, device_);
   if (!settings_.metrics.empty()) metrics_.emplace(settings_.metrics, columns);
@@ -119,7 +173,7 @@ std::string EmbeddingRun::json_end() const {
 }
 
 RunSummary EmbeddingRun::summary() const {
-  RunSummary run{.program = settings_.program,
+  RunSummary run{.program = program_,
                  .version = std::string(version()),
                  .isa = std::string(cpu_isa()),
                  .device = device_.str(),

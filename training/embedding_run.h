@@ -18,6 +18,39 @@
 
 namespace adj::training {
 
+/// Options that train_kge and train_recommend have in common.
+struct EmbeddingOptions {
+  int64_t eval_every = 10;     ///< epochs from one validation to the next
+  int64_t patience = 0;        ///< epochs without a better metric; 0: it never stops early
+  int64_t seed = 0;            ///< of all that is drawn
+  int64_t threads = 0;         ///< 0: all cores
+  std::string device = "cpu";  ///< or "cuda", "cuda:1"
+  bool no_capture = false;     ///< no CUDA graph of a step
+  bool json = false;           ///< results as a JSON object
+  bool quiet = false;          ///< no progress
+  std::string metrics;         ///< file of losses and metrics
+  std::string checkpoint;      ///< file of the training's state
+  std::string resume;          ///< checkpoint to continue from
+  std::string embeddings;      ///< file of vectors
+  std::string out;             ///< file of predictions
+  int64_t top = 10;            ///< best ones of each query or user there
+  std::string run_dir;         ///< folder of options, metrics, checkpoint and results
+  std::string config;          ///< file of options
+
+ protected:
+  /// The rows of --help: what validates is called `metric`, and `drawn` is what --seed is of.
+  OptionList validation_options(const std::string& metric, const std::string& drawn);
+  Options::Group device_options();
+  /// Of the checkpoint's help `note` is the end.
+  OptionList state_options(const std::string& metric, const std::string& note = "");
+  OptionList run_options();
+
+  using Files = std::vector<std::pair<std::string, std::string>>;  ///< options and their paths
+  /// Names the files of --run-dir. Throws UsageError for files in conflict, with those that the program alone
+  /// `reads` and `writes`.
+  void name_files(const std::string& data, const Files& reads, const Files& writes);
+};
+
 /// What train_kge and train_recommend have in common: epochs with validation, early stopping, checkpoints,
 /// metrics and a run folder. A training is a derived class.
 class EmbeddingRun {
@@ -36,20 +69,7 @@ class EmbeddingRun {
 
  protected:
   /// The process's settings, before anything is drawn, and the folder of --run-dir.
-  template <class Options>
-  EmbeddingRun(std::string program, const Options& o)
-      : EmbeddingRun({.program = std::move(program),
-                      .device = o.device,
-                      .run_dir = o.run_dir,
-                      .resume = o.resume,
-                      .checkpoint = o.checkpoint,
-                      .metrics = o.metrics,
-                      .eval_every = o.eval_every,
-                      .patience = o.patience,
-                      .seed = o.seed,
-                      .threads = o.threads,
-                      .json = o.json,
-                      .quiet = o.quiet}) {}
+  EmbeddingRun(std::string program, const EmbeddingOptions& options);
   /// Once there are a model and data: `columns` are those of --metrics.
   void prepare(nn::Module& model, optim::Optimizer& optimizer, int64_t epochs, int64_t steps,
                const std::vector<std::string>& columns);
@@ -84,19 +104,11 @@ class EmbeddingRun {
   TrainingState& state() { return *state_; }  ///< after prepare()
 
  private:
-  struct Settings {
-    /// Name of the program, and the text of the options of these names.
-    std::string program, device, run_dir, resume, checkpoint, metrics;
-    /// Values of the options of these names.
-    int64_t eval_every, patience, seed, threads;
-    /// Whether these options are given.
-    bool json, quiet;
-  };
-  explicit EmbeddingRun(Settings settings);
   void end_epoch();
   RunSummary summary() const;
 
-  Settings settings_;
+  const std::string program_;
+  const EmbeddingOptions settings_;
   std::shared_ptr<const void> new_folder_, folder_;  // of --run-dir: removed if empty, and locked
   Device device_;
   nn::Module* model_ = nullptr;

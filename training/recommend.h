@@ -21,38 +21,23 @@ constexpr auto names_of(TopKMetric) {
 double value_of(TopKMetric metric, const nn::TopKMetrics& metrics);  ///< that member
 
 /// Options of train_recommend. The defaults are those of He et al. (2020), but for epochs.
-struct RecommendOptions {
+struct RecommendOptions : EmbeddingOptions {
   std::string data;   ///< path of the dataset
   std::string edges;  ///< type of edges; empty: the only one that can be
   std::optional<InteractionSplit>
-      split_by;                             ///< of a file without splits; absent: by time if edges have times
-  double val = 0.1;                         ///< share of a user's interactions, likewise
-  double test = 0.1;                        ///< likewise
-  int64_t width = 64;                       ///< LightGCNOptions::width
-  int64_t layers = 3;                       ///< LightGCNOptions::layers
-  std::string alphas;                       ///< LightGCNOptions::alphas, between commas
-  int64_t batch_size = 2048;                ///< interactions of a step
-  int64_t epochs = 200;                     ///< passes over the interactions
-  double lr = 1e-3;                         ///< of Adam
-  double penalty = 1e-4;                    ///< LightGCN::loss()
-  int64_t k = 20;                           ///< items of a list that is measured
-  TopKMetric metric = TopKMetric::recall;   ///< chooses the best epoch
-  int64_t eval_every = 10;                  ///< epochs from one validation to the next
-  int64_t patience = 0;                     ///< epochs without a better metric; 0: it never stops early
-  int64_t seed = 0;                         ///< of split, initial numbers, order and draws
-  int64_t threads = 0;                      ///< 0: all cores
-  std::string device = "cpu";               ///< or "cuda", "cuda:1"
-  bool no_capture = false;                  ///< no CUDA graph of a step
-  bool json = false;                        ///< results as a JSON object
-  bool quiet = false;                       ///< no progress
-  std::string metrics;                      ///< file of losses and metrics
-  std::string checkpoint;                   ///< file of the training's state
-  std::string resume;                       ///< checkpoint to continue from
-  std::string embeddings, item_embeddings;  ///< files of vectors
-  std::string out;                          ///< file of recommendations
-  int64_t top = 10;                         ///< items for each user there
-  std::string run_dir;                      ///< folder of options, metrics, checkpoint and results
-  std::string config;                       ///< file of options
+      split_by;                            ///< of a file without splits; absent: by time if edges have times
+  double val = 0.1;                        ///< share of a user's interactions, likewise
+  double test = 0.1;                       ///< likewise
+  int64_t width = 64;                      ///< LightGCNOptions::width
+  int64_t layers = 3;                      ///< LightGCNOptions::layers
+  std::string alphas;                      ///< LightGCNOptions::alphas, between commas
+  int64_t batch_size = 2048;               ///< interactions of a step
+  int64_t epochs = 200;                    ///< passes over the interactions
+  double lr = 1e-3;                        ///< of Adam
+  double penalty = 1e-4;                   ///< LightGCN::loss()
+  int64_t k = 20;                          ///< items of a list that is measured
+  TopKMetric metric = TopKMetric::recall;  ///< chooses the best epoch
+  std::string item_embeddings;             ///< file of items' vectors; `embeddings` are users'
 
   /// Bound to this object, by headings of --help.
   std::vector<Options::Group> groups();

@@ -1,11 +1,7 @@
 #include <adjoint/core/option_check.h>
-#include <adjoint/core/parallel.h>
-#include <adjoint/core/run_files.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/predictions.h>
 #include <adjoint/training/recommend.h>
-
-#include <filesystem>
 
 #include <fmt/ranges.h>
 
@@ -19,6 +15,26 @@ double value_of(TopKMetric metric, const nn::TopKMetrics& m) {
 std::vector<Options::Group> RecommendOptions::groups() {
   const IntegerRange counts{1, kMostCounted};
   const NumberRange shares{0.0, 0.99};
+  OptionList learning{{"batch-size", &batch_size, "N", "interactions of a step", true, counts},
+                      {"epochs", &epochs, "N", "passes over the interactions", false, counts},
+                      {"lr", &lr, "RATE", "learning rate of Adam", true, NumberRange{1e-9, 1e3}},
+                      {"penalty", &penalty, "NUMBER", "factor of the squares of a batch's learnt vectors",
+                       true, NumberRange{0.0, 1e3}},
+                      {"k", &k, "N", "items of a list that is measured", true, counts},
+                      {"metric", Choice(&metric), "NAME",
+                       fmt::format("chooses the best epoch: {}", fmt::join(names_of(TopKMetric{}), ", "))}};
+  learning += validation_options("metric", "split, initial numbers, order and draws");
+  OptionList output = state_options("metrics", "; `predict` recommends from it");
+  output +=
+      {{"embeddings", &embeddings, "FILE",
+        "propagated vectors of users: .csv, .jsonl, .npy or .h5; dot products with those of "
+        "items are "
+        "scores",
+        false},
+       {"item-embeddings", &item_embeddings, "FILE", "vectors of items, likewise", false},
+       {"out", &out, "FILE", "the best items for each user that are new to them: .csv or .jsonl", false},
+       {"top", &top, "K", "items for each user in --out", false, counts}};
+  output += run_options();
   return {
       {"Data",
        {{"data", &data, "FILE", "users, items and edges between them (convert tables)"},
@@ -37,45 +53,9 @@ std::vector<Options::Group> RecommendOptions::groups() {
         {"layers", &layers, "N", "propagation steps", true, IntegerRange{0, 100}},
         {"alphas", &alphas, "LIST",
          "weights of the learnt vectors and of each layer's, between commas (default: their average)"}}},
-      {"Training",
-       {{"batch-size", &batch_size, "N", "interactions of a step", true, counts},
-        {"epochs", &epochs, "N", "passes over the interactions", false, counts},
-        {"lr", &lr, "RATE", "learning rate of Adam", true, NumberRange{1e-9, 1e3}},
-        {"penalty", &penalty, "NUMBER", "factor of the squares of a batch's learnt vectors", true,
-         NumberRange{0.0, 1e3}},
-        {"k", &k, "N", "items of a list that is measured", true, counts},
-        {"metric", Choice(&metric), "NAME",
-         fmt::format("chooses the best epoch: {}", fmt::join(names_of(TopKMetric{}), ", "))},
-        {"eval-every", &eval_every, "N", "epochs from one validation to the next", true, counts},
-        {"patience", &patience, "N", "epochs without a better metric before it stops (0: never)", true,
-         IntegerRange{0, kMostCounted}},
-        {"seed", &seed, "N", "of split, initial numbers, order and draws", true,
-         IntegerRange{0, 2147483647}}}},
-      {"Device",
-       {{"device", &device, "NAME", "cpu, cuda or cuda:1", false},
-        {"threads", &threads, "N", "CPU threads (0: all)", false, IntegerRange{0, kMaxThreads}},
-        {"no-capture", &no_capture, "", "launch each kernel, no CUDA graph of a step", false}}},
-      {"Output",
-       {{"checkpoint", &checkpoint, "FILE",
-         "state of the training, at every validation and at the end; `predict` recommends from it", false},
-        {"resume", &resume, "FILE", "checkpoint to continue from", false},
-        {"metrics", &metrics, "FILE", "loss and metrics of every validation: .csv or .jsonl", false},
-        {"embeddings", &embeddings, "FILE",
-         "propagated vectors of users: .csv, .jsonl, .npy or .h5; dot products with those of items are "
-         "scores",
-         false},
-        {"item-embeddings", &item_embeddings, "FILE", "vectors of items, likewise", false},
-        {"out", &out, "FILE", "the best items for each user that are new to them: .csv or .jsonl", false},
-        {"top", &top, "K", "items for each user in --out", false, counts},
-        {"run-dir", &run_dir, "DIR", "write options, metrics, checkpoint and results to DIR, for `compare`",
-         false},
-        {"config", &config, "FILE",
-         "options from FILE: one NAME = VALUE per line, or the run.json of a run folder, without the files "
-         "of "
-         "that run; the command line overrides them",
-         false},
-        {"json", &json, "", "print the results as a JSON object", false},
-        {"quiet", &quiet, "", "print only the results", false}}}};
+      {"Training", std::move(learning)},
+      device_options(),
+      {"Output", std::move(output)}};
 }
 
 models::LightGCNOptions RecommendOptions::model() const {
@@ -104,19 +84,7 @@ void RecommendOptions::complete() {
   for (const auto& [name, path] :
        {std::pair("embeddings", &embeddings), {"item-embeddings", &item_embeddings}})
     if (!path->empty()) expect_predictions_path(name, *path);
-  RunFiles files;
-  for (const auto& [name, path] : {std::pair("data", data), {"resume", resume}, {"config", config}})
-    files.read(name, path);
-  files.write("checkpoint", checkpoint, "resume");
-  for (const auto& [name, path] : {std::pair("metrics", metrics),
-                                   {"embeddings", embeddings},
-                                   {"item-embeddings", item_embeddings},
-                                   {"out", out}})
-    if (!path.empty()) files.write(name, path);
-  // Of the folder, which the training makes and checks.
-  if (!run_dir.empty())
-    for (const auto& [path, name] : {std::pair(&metrics, "metrics.csv"), {&checkpoint, "checkpoint.h5"}})
-      if (path->empty()) *path = (std::filesystem::path(run_dir) / name).string();
+  name_files(data, {}, {{"item-embeddings", item_embeddings}});
 }
 
 }  // namespace adj::training

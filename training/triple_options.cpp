@@ -1,11 +1,7 @@
 #include <adjoint/core/error.h>
 #include <adjoint/core/option_check.h>
-#include <adjoint/core/parallel.h>
-#include <adjoint/core/run_files.h>
 #include <adjoint/data/predictions.h>
 #include <adjoint/training/triples.h>
-
-#include <filesystem>
 
 #include <fmt/ranges.h>
 
@@ -64,6 +60,32 @@ TripleRecipe recipe_of(TripleModel model, std::optional<TripleTraining> training
 std::vector<Options::Group> TripleOptions::groups() {
   const IntegerRange counts{1, 1'000'000'000};
   const NumberRange shares{0.0, 0.99};
+  OptionList learning{
+      {"training", Choice(&training), "NAME",
+       "loss over all entities (1vsall, kvsall) or drawn ones (negatives)"},
+      {"loss", Choice(&loss), "NAME", "softmax or bce"},
+      {"negatives", &negatives, "N", "entities drawn for a batch, which its triples share", true,
+       IntegerRange{0, 1'000'000'000}},
+      {"margin", &margin, "NUMBER", "of bce with drawn entities", true, NumberRange{0.0, 1e6}},
+      {"temperature", &temperature, "NUMBER", "of self-adversarial weights of bce (0: all alike)", true,
+       NumberRange{0.0, 1e3}},
+      {"penalty", Choice(&penalty), "NAME", "none, l2, n3 or dura, of a batch's vectors"},
+      {"penalty-weight", &penalty_weight, "NUMBER", "its factor", true, NumberRange{0.0, 1e3}},
+      {"dropout", &dropout, "P", "of the entities' vectors in queries", true, NumberRange{0.0, 0.99}},
+      {"optimizer", Choice(&optimizer), "NAME", "adagrad or adam"},
+      {"lr", &lr, "RATE", "learning rate", true, NumberRange{1e-9, 1e3}},
+      {"schedule", Choice(&schedule), "NAME", "of the rate over the epochs: none, linear or cosine"},
+      {"batch-size", &batch_size, "N", "triples of a step", true, counts},
+      {"epochs", &epochs, "N", "passes over the triples", false, counts}};
+  learning += validation_options("MRR", "initial numbers, order and draws");
+  OptionList output = state_options("MRR");
+  output +=
+      {{"embeddings", &embeddings, "FILE", "vectors of entities: .csv, .jsonl, .npy or .h5", false},
+       {"relation-embeddings", &relation_embeddings, "FILE", "vectors of relations, likewise", false},
+       {"predict", &predict, "FILE", "queries, a table of head, relation and tail, one end empty", false},
+       {"top", &top, "K", "best entities of each query that make no known triple", false, counts},
+       {"out", &out, "FILE", "table of predictions, .csv", false}};
+  output += run_options();
   return {
       {"Data",
        {{"data", &data, "FILE", "knowledge graph: types of edges are relations (convert triples)"},
@@ -74,50 +96,9 @@ std::vector<Options::Group> TripleOptions::groups() {
         {"width", &width, "N", "numbers of an entity's vector (default by model, as below)", true, counts},
         {"norm", &norm, "N", "of transe: 1 or 2", true, IntegerRange{1, 2}},
         {"deviation", &deviation, "NUMBER", "of the initial normal numbers", true, NumberRange{0.0, 100.0}}}},
-      {"Training",
-       {{"training", Choice(&training), "NAME",
-         "loss over all entities (1vsall, kvsall) or drawn ones (negatives)"},
-        {"loss", Choice(&loss), "NAME", "softmax or bce"},
-        {"negatives", &negatives, "N", "entities drawn for a batch, which its triples share", true,
-         IntegerRange{0, 1'000'000'000}},
-        {"margin", &margin, "NUMBER", "of bce with drawn entities", true, NumberRange{0.0, 1e6}},
-        {"temperature", &temperature, "NUMBER", "of self-adversarial weights of bce (0: all alike)", true,
-         NumberRange{0.0, 1e3}},
-        {"penalty", Choice(&penalty), "NAME", "none, l2, n3 or dura, of a batch's vectors"},
-        {"penalty-weight", &penalty_weight, "NUMBER", "its factor", true, NumberRange{0.0, 1e3}},
-        {"dropout", &dropout, "P", "of the entities' vectors in queries", true, NumberRange{0.0, 0.99}},
-        {"optimizer", Choice(&optimizer), "NAME", "adagrad or adam"},
-        {"lr", &lr, "RATE", "learning rate", true, NumberRange{1e-9, 1e3}},
-        {"schedule", Choice(&schedule), "NAME", "of the rate over the epochs: none, linear or cosine"},
-        {"batch-size", &batch_size, "N", "triples of a step", true, counts},
-        {"epochs", &epochs, "N", "passes over the triples", false, counts},
-        {"eval-every", &eval_every, "N", "epochs from one validation to the next", true, counts},
-        {"patience", &patience, "N", "epochs without a better MRR before it stops (0: never)", true,
-         IntegerRange{0, 1'000'000'000}},
-        {"seed", &seed, "N", "of initial numbers, order and draws", true, IntegerRange{0, 2147483647}}}},
-      {"Device",
-       {{"device", &device, "NAME", "cpu, cuda or cuda:1", false},
-        {"threads", &threads, "N", "CPU threads (0: all)", false, IntegerRange{0, kMaxThreads}},
-        {"no-capture", &no_capture, "", "launch each kernel, no CUDA graph of a step", false}}},
-      {"Output",
-       {{"checkpoint", &checkpoint, "FILE", "state of the training, at every validation and at the end",
-         false},
-        {"resume", &resume, "FILE", "checkpoint to continue from", false},
-        {"metrics", &metrics, "FILE", "loss and MRR of every validation: .csv or .jsonl", false},
-        {"embeddings", &embeddings, "FILE", "vectors of entities: .csv, .jsonl, .npy or .h5", false},
-        {"relation-embeddings", &relation_embeddings, "FILE", "vectors of relations, likewise", false},
-        {"predict", &predict, "FILE", "queries, a table of head, relation and tail, one end empty", false},
-        {"top", &top, "K", "best entities of each query that make no known triple", false, counts},
-        {"out", &out, "FILE", "table of predictions, .csv", false},
-        {"run-dir", &run_dir, "DIR", "write options, metrics, checkpoint and results to DIR, for `compare`",
-         false},
-        {"config", &config, "FILE",
-         "options from FILE: one NAME = VALUE per line, or the run.json of a run folder, without the files "
-         "of "
-         "that run; the command line overrides them",
-         false},
-        {"json", &json, "", "print the results as a JSON object", false},
-        {"quiet", &quiet, "", "print only the results", false}}}};
+      {"Training", std::move(learning)},
+      device_options(),
+      {"Output", std::move(output)}};
 }
 
 void TripleOptions::complete() {
@@ -171,20 +152,7 @@ void TripleOptions::complete() {
   for (const Options::Group& group : groups())
     for (const Option& option : group.options)
       if (option.name != "epochs" || epochs != kUnset) option.check();
-  RunFiles files;
-  for (const auto& [name, path] :
-       {std::pair("data", data), {"resume", resume}, {"predict", predict}, {"config", config}})
-    files.read(name, path);
-  files.write("checkpoint", checkpoint, "resume");
-  for (const auto& [name, path] : {std::pair("metrics", metrics),
-                                   {"embeddings", embeddings},
-                                   {"relation-embeddings", relation_embeddings},
-                                   {"out", out}})
-    if (!path.empty()) files.write(name, path);
-  // Of the folder, which the training makes and checks.
-  if (!run_dir.empty())
-    for (const auto& [path, name] : {std::pair(&metrics, "metrics.csv"), {&checkpoint, "checkpoint.h5"}})
-      if (path->empty()) *path = (std::filesystem::path(run_dir) / name).string();
+  name_files(data, {{"predict", predict}}, {{"relation-embeddings", relation_embeddings}});
 }
 
 }  // namespace adj::training

@@ -32,7 +32,7 @@ constexpr auto names_of(TripleOptimizer) { return std::array{"adagrad", "adam"};
 
 /// Options of train_kge. What is absent, or not set, is the model's usual value (complete()); `epochs` of
 /// drawn negatives are as many as have about kUsualSteps, which the data decide.
-struct TripleOptions {
+struct TripleOptions : EmbeddingOptions {
   static constexpr int64_t kUnset = std::numeric_limits<int64_t>::min();  ///< of numbers without a value
   static constexpr int64_t kUsualSteps = 80'000;     ///< of all epochs, if these are not set
   static constexpr int64_t kMostUsualEpochs = 1000;  ///< likewise
@@ -57,24 +57,8 @@ struct TripleOptions {
   double penalty_weight = double(kUnset);    ///< factor of the penalty
   double dropout = 0.0;                      ///< of the entities in queries
   double deviation = double(kUnset);         ///< of the initial numbers
-  int64_t seed = 0;                          ///< of initial numbers, order and draws
-  int64_t eval_every = 10;                   ///< epochs from one validation to the next
-  int64_t patience = 0;                      ///< epochs without a better MRR; 0: it never stops early
-  int64_t threads = 0;                       ///< 0: all cores
-  std::string device = "cpu";                ///< or "cuda", "cuda:1"
-  bool no_capture = false;                   ///< no CUDA graph of a step
-  bool json = false;                         ///< results as a JSON object
-  bool quiet = false;                        ///< no progress
-  std::string metrics;                       ///< file of losses and MRR
-  std::string checkpoint;                    ///< file of the training's state
-  std::string resume;                        ///< checkpoint to continue from
-  std::string embeddings;                    ///< file of entities' vectors
-  std::string relation_embeddings;           ///< file of relations' vectors
+  std::string relation_embeddings;           ///< file of relations' vectors; `embeddings` are entities'
   std::string predict;                       ///< file of queries
-  std::string out;                           ///< file of their predictions
-  int64_t top = 10;                          ///< entities for each query
-  std::string run_dir;                       ///< folder of options, metrics, checkpoint and results
-  std::string config;                        ///< file of options
 
   /// Bound to this object, by headings of --help.
   std::vector<Options::Group> groups();

@@ -121,8 +121,8 @@ TEST_CASE("families: their options, names and defaults") {
       {models::agnn(), {"agnn"}, {}},
       {models::graph_gin(), {"graph-gin", "graph-gine"}, {"model", "train-eps", "pool", "pool-ratio"}},
       {models::link(),
-       {"gcn", "sage", "gat"},
-       {"model", "embedding", "decoder", "aggr", "heads", "attention-dropout"}},
+       {"gcn", "sage", "gat", "rgcn", "rgat", "hgt"},
+       {"model", "embedding", "decoder", "aggr", "heads", "attention-dropout", "bases", "inputs"}},
       {models::edge(), {"gcn", "sage", "gat"}, {"model", "embedding", "aggr", "heads", "attention-dropout"}},
       {models::qgnn(),
        {"gcn", "gin"},
@@ -141,14 +141,14 @@ TEST_CASE("families: their options, names and defaults") {
     for (const char* common : {"hidden", "layers", "dropout", "node-features", "walk-steps"})
       all.push_back(common);
     const bool of_pairs = family.takes("embedding");
-    if (!family.typed && !of_pairs && !family.takes("bits"))
+    if (family.typed.empty() && !of_pairs && !family.takes("bits"))
       all.insert(all.end(), {"positional", "positional-size"});
     CHECK(names_of(family.all_options()) == all);
     CHECK(family.takes("norm") == (std::find(names.begin(), names.end(), "norm") != names.end()));
     CHECK_FALSE(family.takes("hidden"));
     const bool quantised = family.program.find("_q") != std::string::npos;
     CHECK(family.in_pyg == !(quantised || family.program == "train_link" || family.program == "train_edge" ||
-                             family.program.ends_with("gps") || family.typed));
+                             family.program.ends_with("gps") || !family.typed.empty()));
     CHECK(refused(family, family.defaults) == "");
     programs.push_back(family.program);
   }
@@ -195,7 +195,7 @@ TEST_CASE("families refuse options out of range, and take those at its ends") {
                           {models::graph_qgin(), "bits", {"1", "8,4,2,32"}, {"8,4", "9"}},
                           {models::link(), "embedding", {"0", "1048576"}, {"-1", "1048577"}},
                           {models::link(), "decoder", {"dot", "mlp"}, {"sum"}},
-                          {models::link(), "model", {"gcn", "sage", "gat"}, {"gin"}},
+                          {models::link(), "model", {"gcn", "sage", "gat", "hgt"}, {"gin"}},
                           {models::qgnn(), "norm", {"none", "batch", "sums"}, {"layer"}},
                           {models::qgnn(),
                            "bits",
