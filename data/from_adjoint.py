@@ -407,16 +407,18 @@ def read_predictions(path):
     (docs/programs.md), for N nodes, graphs or edges (with "src" and "dst"): int32 [N] and float32 [N, C] of classes, uint8 and float32 [N, T] of several
     labels, float32 [N, T] of regression. Pairs of nodes have "src", "dst", "score", and "label" or "probability";
     embeddings "embedding" [N, width]; chosen nodes or graphs their "number". With names,
-    "class_names", and "node_names" or "node_ids" or "graph_names". Throws DataError, OSError."""
+    "class_names", and "node_names" or "node_ids" or "graph_names"; of pairs whose "dst" are of another type "target_names" or
+    "target_ids". Throws DataError, OSError."""
     with opened(path, "adjoint.prediction", (1,)) as file:
         found = {key: str(file.attrs[key]) for key in ("task", "program", "dataset") if key in file.attrs}
         for key, place in (("class_names", "nodes/class_names"), ("class_names", "graphs/class_names"),
                            ("class_names", "edges/class_names"), ("node_names", "nodes/name"),
-                           ("graph_names", "graphs/name")):
+                           ("graph_names", "graphs/name"), ("target_names", "targets/name")):
             if place in file:
                 found[key] = texts(file[place][...], file[f"{place}_offsets"][...])
-        if "nodes/id" in file:
-            found["node_ids"] = file["nodes/id"][...]
+        for key, place in (("node_ids", "nodes/id"), ("target_ids", "targets/id")):
+            if place in file:
+                found[key] = file[place][...]
         for place, needed, keys in (("nodes", "prediction", ("prediction", "probability", "score", "number")),
                                     ("graphs", "prediction", ("prediction", "probability", "score", "number")),
                                     ("edges", "prediction", ("src", "dst", "prediction", "probability", "score")),
