@@ -66,6 +66,8 @@ std::vector<Options::Group> TripleOptions::groups() {
       {"loss", Choice(&loss), "NAME", "softmax or bce"},
       {"negatives", &negatives, "N", "entities drawn for a batch, which its triples share", true,
        IntegerRange{0, 1'000'000'000}},
+      {"reciprocal", &reciprocal, "",
+       "with drawn ones, ask for heads as the tails of relations of their own, as 1vsall and kvsall do"},
       {"margin", &margin, "NUMBER", "of bce with drawn entities", true, NumberRange{0.0, 1e6}},
       {"temperature", &temperature, "NUMBER", "of self-adversarial weights of bce (0: all alike)", true,
        NumberRange{0.0, 1e3}},
@@ -114,6 +116,8 @@ void TripleOptions::complete() {
                                       {"margin", margin > 0.0},
                                       {"temperature", temperature > 0.0}})
       if (given) usage_fail("--{}: requires --training negatives", name);
+  if (!drawn && reciprocal)
+    usage_fail("--reciprocal: requires --training negatives, others have them always");
   if (!loss) loss = usual.loss;
   if (drawn && *loss == TripleLoss::softmax)
     for (const auto& [name, value] : {std::pair("margin", margin), {"temperature", temperature}})

@@ -37,12 +37,13 @@ TripleRun::TripleRun(const TripleOptions& options)
     : EmbeddingRun("train_kge", options),
       o_(options),
       data_(load_triples(o_)),
-      model_(data_.num_entities(), data_.num_relations(),
-             models::TripleModelOptions{.model = o_.model,
-                                        .width = o_.width,
-                                        .norm = o_.norm,
-                                        .reciprocal = *o_.training != TripleTraining::negatives,
-                                        .deviation = o_.deviation}),
+      model_(
+          data_.num_entities(), data_.num_relations(),
+          models::TripleModelOptions{.model = o_.model,
+                                     .width = o_.width,
+                                     .norm = o_.norm,
+                                     .reciprocal = o_.reciprocal || *o_.training != TripleTraining::negatives,
+                                     .deviation = o_.deviation}),
       optimizer_((model_.to(device()), optimizer_of(model_, o_))),
       val_ranks_(data_.val, {data_.train, data_.val, data_.test}, device()),
       test_ranks_(data_.test, {data_.train, data_.val, data_.test}, device()) {
@@ -166,9 +167,12 @@ Var TripleRun::loss_of_drawn(const TripleBatch& batch) {
   entities.collect_grad_in(entity_gradient_.rows(0, ends));
   drawn.collect_grad_in(entity_gradient_.rows(ends, all));
   relations.collect_grad_in(relation_gradient_);
-  const Var x = dropout(entities, static_cast<float>(o_.dropout)),
+  // Of reciprocal relations only heads ask, for tails.
+  const bool heads = o_.reciprocal;
+  const Var x = dropout(heads ? narrow(entities, 0, 0, count) : entities, static_cast<float>(o_.dropout)),
             queries = triple_queries(o_.model, x, relations, count),
-            truth = paired_scores(model_.score(), queries, entities, count),
+            truth = heads ? paired_scores(model_.score(), queries, narrow(entities, 0, count, count))
+                          : paired_scores(model_.score(), queries, entities, count),
             others = entity_scores(model_.score(), queries, drawn),
             loss = drawn_loss({*o_.loss, o_.margin, o_.temperature}, truth, others);
   return *o_.penalty == TriplePenalty::none ? loss : loss + penalty(entities, relations, queries);

@@ -14,7 +14,8 @@
 namespace adj::training {
 
 /// What a triple's loss is over: all entities, for a triple (1vsAll) or for all tails of a query (KvsAll), or
-/// its own and some that are drawn. The first two have reciprocal relations.
+/// its own and some that are drawn. The first two have reciprocal relations: heads are the tails of relations
+/// of their own.
 enum class TripleTraining : uint8_t { one_vs_all, k_vs_all, negatives };
 constexpr auto names_of(TripleTraining) {
   return std::array{"1vsall", "kvsall", "negatives"};
@@ -57,6 +58,7 @@ struct TripleOptions : EmbeddingOptions {
   double penalty_weight = double(kUnset);    ///< factor of the penalty
   double dropout = 0.0;                      ///< of the entities in queries
   double deviation = double(kUnset);         ///< of the initial numbers
+  bool reciprocal = false;                   ///< also with drawn entities
   std::string relation_embeddings;           ///< file of relations' vectors; `embeddings` are entities'
   std::string predict;                       ///< file of queries
 

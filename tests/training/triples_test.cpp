@@ -121,6 +121,8 @@ TEST_CASE_FIXTURE(InFolder,
         options.penalty_weight = penalty == TriplePenalty::none ? TripleOptions::kUnset : 0.001;
         CHECK(trained(options).mrr > 0.15);
       }
+      options.reciprocal = training == TripleTraining::negatives;
+      CHECK(trained(options).mrr > 0.15);
       CHECK(same_bits_on_any_threads(
           [&] {
             Tensor vectors;
@@ -129,6 +131,49 @@ TEST_CASE_FIXTURE(InFolder,
           },
           {2, 3}));
     }
+}
+
+TEST_CASE_FIXTURE(InFolder,
+                  "the loss over drawn entities is that of a plain loop, also of reciprocal relations") {
+  const std::string path = folder.file("circle.h5");
+  save_typed_dataset(circle(60), path);
+  for (const bool reciprocal : {false, true}) {
+    TripleOptions options = options_for(path, TripleModel::transe);
+    options.loss = TripleLoss::softmax;
+    options.reciprocal = reciprocal;
+    options.negatives = 9;
+    options.norm = 2;
+    options.quiet = true;
+    options.complete();
+    TripleRun run(options);
+    REQUIRE(run.next_epoch());
+    const TripleBatch& batch = run.next_batch();
+    const double loss = values(run.loss(batch).value())[0];
+    const Numbers e = values(run.model().entity().value()), r = values(run.model().relation().value());
+    const auto relation = batch.relation.to_vector<int32_t>(), entity = batch.entity.to_vector<int32_t>();
+    const auto width = uz(options.width), count = relation.size();
+    CHECK(*std::ranges::max_element(relation) == (reciprocal ? 5 : 2));
+    // sign -1 asks for the head of a tail.
+    const auto score = [&](int32_t known, size_t k, int32_t other, double sign) {
+      double sum = 0.0;
+      for (size_t d = 0; d < width; ++d)
+        sum += std::pow(
+            e[uz(known) * width + d] + sign * r[uz(relation[k]) * width + d] - e[uz(other) * width + d], 2);
+      return -std::sqrt(sum);
+    };
+    double expected = 0.0;
+    size_t queries = 0;
+    for (size_t k = 0; k < count; ++k)
+      for (const double sign : {1.0, -1.0}) {
+        if (reciprocal && sign < 0) continue;
+        const int32_t known = entity[sign > 0 ? k : count + k], truth = entity[sign > 0 ? count + k : k];
+        double sum = std::exp(score(known, k, truth, sign));
+        for (size_t n = 2 * count; n < entity.size(); ++n) sum += std::exp(score(known, k, entity[n], sign));
+        expected += std::log(sum) - score(known, k, truth, sign);
+        ++queries;
+      }
+    CHECK(loss == doctest::Approx(expected / static_cast<double>(queries)).epsilon(1e-5));
+  }
 }
 
 TEST_CASE("ranks by a plain loop: ties, filters, entities without training") {
