@@ -7,6 +7,8 @@
 
 #include <set>
 
+#include <fmt/ranges.h>
+
 using namespace adj;
 using namespace adj::test;
 
@@ -454,10 +456,15 @@ TEST_CASE("link options are checked, and refused for models that do not take the
     CHECK(error_of<UsageError>([&] { p.links.check(Settings(p.options)); }).empty() == c.good);
   }
   const struct {
-    std::string option, model;
-  } of_model[] = {{"aggr", "sage"}, {"heads", "gat"}, {"attention-dropout", "gat"}};
-  for (const auto& [option, owner] : of_model)
-    for (const std::string model : {"gcn", "sage", "gat"})
+    std::string option;
+    std::vector<std::string> models;
+  } of_models[] = {{"aggr", {"sage"}},
+                   {"heads", {"gat", "rgat", "hgt"}},
+                   {"attention-dropout", {"gat", "rgat"}},
+                   {"bases", {"rgcn", "rgat"}},
+                   {"inputs", {"rgcn", "rgat"}}};
+  for (const auto& [option, owners] : of_models)
+    for (const std::string model : {"gcn", "sage", "gat", "rgcn", "rgat", "hgt"})
       for (const bool changed : {true, false}) {
         OfLinks p;
         p.options.model.model = model;
@@ -465,7 +472,9 @@ TEST_CASE("link options are checked, and refused for models that do not take the
         settings.values[option] = changed ? "other" : "usual";
         CAPTURES(option, model, changed);
         CHECK(error_of<UsageError>([&] { p.links.check(settings); }) ==
-              (changed && model != owner ? fmt::format("--{}: requires --model {}", option, owner) : ""));
+              (changed && std::ranges::find(owners, model) == owners.end()
+                   ? fmt::format("--{}: requires --model {}", option, fmt::join(owners, " or "))
+                   : ""));
       }
   OfLinks split;
   split.options.data.split = "all";
@@ -475,7 +484,7 @@ TEST_CASE("link options are checked, and refused for models that do not take the
                  "--split all: train_link draws its own split"));
   const OfLinks p;
   CHECK((p.options.things == "pairs of nodes" && p.options.batches.loaders.size() == 1 &&
-         p.options.program_options.size() == 3));
+         p.options.program_options.size() == 4));
 }
 
 TEST_CASE("link metrics are counts over positives and negatives") {
