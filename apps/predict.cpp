@@ -2,6 +2,7 @@
 
 #include "common/command_line.h"
 #include "common/trained_model.h"
+#include "predict/links.h"
 #include "predict/options.h"
 #include "predict/recommend.h"
 #include <adjoint/adjoint.h>
@@ -163,58 +164,6 @@ void check_requests(const TrainedModel& trained, const PredictOptions& o) {
         trained.origin());
 }
 
-/// Nodes that links join, and the edges that there are between them.
-struct LinkNodes {
-  const Dataset& sources;
-  const Dataset* targets;    // null: the sources
-  const Graph& graph;        // of the sources, with the targets of another type behind them
-  int64_t first_target = 0;  // 0: all nodes are targets
-
-  LinkNodes(const Dataset& data, const std::optional<MatchedTypes>& types)
-      : sources(data),
-        targets(types && types->link_targets ? &*types->link_targets : nullptr),
-        graph(types ? types->links : data.graph),
-        first_target(types ? types->first_target() : 0) {}
-
-  /// Pairs that can be scored, with `chosen` sources or all.
-  int64_t candidates(int64_t chosen) const {
-    const int64_t n = sources.num_nodes();
-    if (targets != nullptr) return (chosen > 0 ? chosen : n) * targets->num_nodes();
-    return chosen > 0 ? chosen * (n - 1) : n * (n - 1) / 2;
-  }
-};
-
-std::vector<int32_t> shifted(std::vector<int32_t> nodes, int64_t distance) {
-  for (int32_t& node : nodes) node += static_cast<int32_t>(distance);
-  return nodes;
-}
-
-/// The --pairs or the --missing-links, from the nodes' embeddings.
-LinkPredictions links_of(const TrainedModel& trained, const PredictOptions& o, const LinkNodes& ends,
-                         const Tensor& embeddings, const EdgeIndex& pairs, const Tensor& nodes) {
-  if (o.missing_links == 0) {
-    const auto src = pairs.src.to_vector<int32_t>(), dst = pairs.dst.to_vector<int32_t>();
-    const EdgeIndex rows{pairs.src, Tensor::from(shifted(dst, ends.first_target))};
-    return {src, dst, trained.score_links(embeddings, rows).to_vector<float>(), {}};
-  }
-  const Tensor& offsets = ends.sources.graph_offsets;
-  if (offsets && offsets.numel() > 2)
-    log_info("missing links: pairs of two nodes of one graph are scored, none between graphs");
-  else
-    log_info("missing links: {} pairs of nodes, less the edges, are scored",
-             ends.candidates(nodes ? nodes.numel() : 0));
-  std::optional<std::vector<int32_t>> sources;
-  if (nodes) sources = nodes.to_vector<int32_t>();
-  LinkPredictions links =
-      trained.missing_links(embeddings, ends.graph, o.missing_links, sources, offsets, ends.first_target);
-  links.dst = shifted(std::move(links.dst), -ends.first_target);
-  const int64_t wanted = nodes ? o.missing_links * nodes.numel() : o.missing_links;
-  if (std::ssize(links.src) < wanted)
-    log_warning("missing links: {} written, {} asked for: no more pairs are without an edge",
-                links.src.size(), wanted);
-  return links;
-}
-
 void predict(const PredictOptions& o) {
   const auto start = std::chrono::steady_clock::now();
   if (o.quiet) set_log_level(LogLevel::warning);
@@ -272,9 +221,10 @@ void predict(const PredictOptions& o) {
   const Tensor nodes = o.nodes.empty() ? Tensor()
                                        : chosen_nodes("nodes", o.nodes, data, o.data, trained.of_graphs(),
                                                       o.text.format(), &notes);
-  const EdgeIndex pairs = o.pairs.empty() ? EdgeIndex()
-                                          : read_pairs(o.pairs, data, o.data, o.text.format(), &notes,
-                                                       LinkNodes(data, types).targets);
+  const Dataset* link_targets = types && types->link_targets ? &*types->link_targets : nullptr;
+  const EdgeIndex pairs = o.pairs.empty()
+                              ? EdgeIndex()
+                              : read_pairs(o.pairs, data, o.data, o.text.format(), &notes, link_targets);
   for (const std::string& note : notes) log_info("{}", note);
   scale_features(input, o.data, trained.scaling());
   log_clamped(input, trained.quantization());
@@ -295,8 +245,9 @@ void predict(const PredictOptions& o) {
   if (trained.of_links()) {
     if (!o.out.empty())
       write_predictions(o.out, "predict", data,
-                        links_of(trained, o, LinkNodes(data, types), output, pairs, nodes), o.escape_formulas,
-                        LinkNodes(data, types).targets);
+                        predicted_links(trained, o, {data, link_targets, types ? types->links : data.graph},
+                                        output, pairs, nodes),
+                        o.escape_formulas, link_targets);
   } else if (!o.out.empty()) {
     write_predictions(o.out, "predict", data, predictions_of(trained.task(), output, trained.class_names()),
                       o.escape_formulas, nodes);

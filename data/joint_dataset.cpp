@@ -58,13 +58,7 @@ Dataset named_by_types(const TypedDataset& dataset, const std::vector<std::strin
   for (const std::string& type : types)
     for (const std::string& name : detail::names_of(items_of(dataset, type), dataset.num_nodes(type)))
       names.push_back(type + ":" + name);
-  Dataset all;
-  all.name = dataset.name;
-  const auto packed = detail::packed(names);
-  all.node_names = packed.bytes, all.node_name_offsets = packed.offsets;
-  const Tensor none = Tensor::empty({0}, DType::i32);
-  all.graph = Graph::from_coo(std::ssize(names), none, none);
-  return all;
+  return detail::named_rows(dataset.name, names);
 }
 
 GraphSchema schema_of(const TypedDataset& dataset, const std::vector<std::string>& targets, bool reverse) {

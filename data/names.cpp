@@ -34,6 +34,17 @@ std::vector<std::string> names_of(const ItemTable& items, int64_t count) {
   return names;
 }
 
+Dataset named_rows(const std::string& dataset, const std::vector<std::string>& names) {
+  Dataset rows;
+  rows.name = dataset;
+  const Tensor none = Tensor::empty({0}, DType::i32);
+  rows.graph = Graph::from_coo(std::ssize(names), none, none);
+  const PackedNames packed_names = packed(names);
+  rows.node_names = packed_names.bytes;
+  rows.node_name_offsets = packed_names.offsets;
+  return rows;
+}
+
 PackedNames gathered(const PackedNames& names, const Tensor& order) {
   const Device device = names.bytes.device();
   const PackedNames host{names.bytes.to(Device::cpu()), names.offsets.to(Device::cpu())};

@@ -1,3 +1,4 @@
+#include <adjoint/graph/detail/index.h>
 #include <adjoint/graph/detail/link_parts.h>
 #include <adjoint/graph/joint_graph.h>
 #include <adjoint/graph/sample/negative_sampling.h>
@@ -56,12 +57,6 @@ EdgeIndex gathered(const EdgeIndex& edges, const Tensor& index) {
   return {detail::gather_edges(edges.src, index), detail::gather_edges(edges.dst, index)};
 }
 
-Tensor shifted(const Tensor& nodes, int32_t distance) {
-  Ids numbers = nodes.to_vector<int32_t>();
-  for (int32_t& number : numbers) number += distance;
-  return Tensor::from(numbers);
-}
-
 }  // namespace
 
 HeteroLinkSplit random_link_split(const HeteroGraph& graph, const EdgeType& type,
@@ -70,10 +65,11 @@ HeteroLinkSplit random_link_split(const HeteroGraph& graph, const EdgeType& type
   const EdgeIndex edges = relation.edge_index();
   const bool one_type = type.src == type.dst;
   // One graph, where the targets are behind the sources.
-  const auto shift = static_cast<int32_t>(one_type ? 0 : relation.num_src());
-  const Graph joined = Graph::from_coo(shift + relation.num_dst(), edges.src, shifted(edges.dst, shift));
+  const int64_t shift = one_type ? 0 : relation.num_src();
+  const Graph joined =
+      Graph::from_coo(shift + relation.num_dst(), edges.src, detail::shifted(edges.dst, shift));
   const auto between_types = [&](const EdgeIndex& pairs) {
-    return EdgeIndex{pairs.src, shifted(pairs.dst, -shift)};
+    return EdgeIndex{pairs.src, detail::shifted(pairs.dst, -shift)};
   };
   const detail::LinkParts parts = detail::deal_links(joined, fractions, generator, true);
   const EdgeIndex val = between_types(parts.val), test = between_types(parts.test);

@@ -1,6 +1,6 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/names.h>
 #include <adjoint/data/predictions.h>
-#include <adjoint/training/detail/embeddings.h>
 #include <adjoint/training/recommend.h>
 #include <adjoint/training/recommender.h>
 
@@ -67,10 +67,10 @@ void RecommendRun::write_vectors() const {
   const Tensor x = vectors(), host = x.to(Device::cpu());
   const int64_t users = data_.num_users();
   if (!o_.embeddings.empty())
-    write_embeddings(o_.embeddings, "train_recommend", named_rows(data_.name, data_.users),
+    write_embeddings(o_.embeddings, "train_recommend", detail::named_rows(data_.name, data_.users),
                      host.rows(0, users), false);
   if (!o_.item_embeddings.empty())
-    write_embeddings(o_.item_embeddings, "train_recommend", named_rows(data_.name, data_.items),
+    write_embeddings(o_.item_embeddings, "train_recommend", detail::named_rows(data_.name, data_.items),
                      host.rows(users, host.size(0)), false);
   if (o_.out.empty()) return;
   std::vector<int32_t> all(data_.users.size());

@@ -1,6 +1,6 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/names.h>
 #include <adjoint/data/predictions.h>
-#include <adjoint/training/detail/embeddings.h>
 #include <adjoint/training/triples.h>
 
 namespace adj::training {
@@ -31,10 +31,10 @@ std::string TripleRun::json() const {
 
 void TripleRun::write_vectors() const {
   if (!o_.embeddings.empty())
-    write_embeddings(o_.embeddings, "train_kge", named_rows(data_.name, data_.entities),
+    write_embeddings(o_.embeddings, "train_kge", detail::named_rows(data_.name, data_.entities),
                      model_.entity().value().to(Device::cpu()), false);
   if (!o_.relation_embeddings.empty())
-    write_embeddings(o_.relation_embeddings, "train_kge", named_rows(data_.name, data_.relations),
+    write_embeddings(o_.relation_embeddings, "train_kge", detail::named_rows(data_.name, data_.relations),
                      model_.relation().value().rows(0, data_.num_relations()).to(Device::cpu()), false);
 }
 

@@ -146,9 +146,8 @@ void match_links(const TypedDataset& data, const std::string& file, const EdgeTy
   }
   matched.embedded = ends.size() == 1 ? matched.target : named_by_types(data, ends);
   const EdgeIndex edges = at_place(file, "edges", [&] { return edges_of(data.graph, type); });
-  std::vector<int32_t> targets = edges.dst.to_vector<int32_t>();
-  for (int32_t& target : targets) target += static_cast<int32_t>(matched.first_target());
-  matched.links = Graph::from_coo(matched.embedded.num_nodes(), edges.src, Tensor::from(targets));
+  matched.links = Graph::from_coo(matched.embedded.num_nodes(), edges.src,
+                                  detail::shifted(edges.dst, matched.first_target()));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/batch_data.h>
 #include <adjoint/data/detail/names.h>
+#include <adjoint/graph/detail/index.h>
 #include <adjoint/training/inputs.h>
 #include <adjoint/training/links.h>
 #include <adjoint/training/typed_inputs.h>
@@ -49,9 +50,7 @@ void log_relations(const EdgeType& type, const HeteroLinkSplit& split) {
 }
 
 EdgeIndex shifted(const EdgeIndex& pairs, int64_t target_begin) {
-  std::vector<int32_t> targets = pairs.dst.to_vector<int32_t>();
-  for (int32_t& target : targets) target += static_cast<int32_t>(target_begin);
-  return {pairs.src, Tensor::from(targets)};
+  return {pairs.src, detail::shifted(pairs.dst, target_begin)};
 }
 
 LinkExamples shifted(const LinkExamples& pairs, int64_t target_begin) {

@@ -2,8 +2,8 @@
 
 #include <adjoint/adjoint.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/names.h>
 #include <adjoint/data/import/chosen_nodes.h>
-#include <adjoint/training/detail/embeddings.h>
 #include <adjoint/training/recommender.h>
 #include <adjoint/training/stopwatch.h>
 
@@ -51,7 +51,7 @@ void recommend(const PredictOptions& o) {
   std::vector<int32_t> users = matched.users;
   if (!o.nodes.empty()) {
     std::vector<std::string> notes;
-    const Dataset rows = training::named_rows(data.name, data.users);
+    const Dataset rows = detail::named_rows(data.name, data.users);
     users.clear();
     for (const int32_t row :
          chosen_nodes("nodes", o.nodes, rows, o.data, false, o.text.format(), &notes).to_vector<int32_t>())

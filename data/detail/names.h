@@ -24,6 +24,8 @@ std::vector<std::string> unpacked(const PackedNames& names);
 std::vector<std::string> names_of(const ItemTable& items, int64_t count);
 /// Text k is text order[k] (int32); on the names' device.
 PackedNames gathered(const PackedNames& names, const Tensor& order);
+/// A dataset without edges, whose nodes have these names.
+Dataset named_rows(const std::string& dataset, const std::vector<std::string>& names);
 /// Written as `path` and path + "_offsets".
 void write_names(H5Writer& file, const std::string& path, const std::vector<std::string>& names);
 

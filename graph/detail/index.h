@@ -21,6 +21,13 @@ inline Tensor range(int64_t begin, int64_t end) {
   return y;
 }
 
+/// Node ids [n], each moved by `distance`, on the CPU.
+inline Tensor shifted(const Tensor& nodes, int64_t distance) {
+  std::vector<int32_t> moved = nodes.to_vector<int32_t>();
+  for (int32_t& node : moved) node += static_cast<int32_t>(distance);
+  return Tensor::from(moved);
+}
+
 /// The rows of a, then those of b, [N] or [N,F]; F may be 0.
 inline Tensor concatenated(const Tensor& a, const Tensor& b) {
   const int64_t n = a.size(0), all = n + b.size(0);

@@ -1,3 +1,4 @@
+#include <adjoint/graph/detail/index.h>
 #include <adjoint/graph/sample/negative_sampling.h>
 #include <adjoint/kernels/sparse/csr.h>
 
@@ -75,12 +76,7 @@ EdgeIndex NegativePairs::draw(int64_t count, Generator& generator) const {
   const EdgeIndex drawn =
       relation_ ? negative_sampling(relation_, count, generator, true)
                 : negative_sampling(graph_, count, generator, {.repeated = true, .undirected = undirected_});
-  const auto shifted = [](const Tensor& ends, int32_t begin) {
-    Ids nodes = ends.to_vector<int32_t>();
-    for (int32_t& node : nodes) node += begin;
-    return Tensor::from(nodes);
-  };
-  return {shifted(drawn.src, src_begin_), shifted(drawn.dst, dst_begin_)};
+  return {detail::shifted(drawn.src, src_begin_), detail::shifted(drawn.dst, dst_begin_)};
 }
 
 }  // namespace adj
