@@ -102,16 +102,21 @@ Var entity_scores(TripleScore score, const Var& q, const Var& t) {
                 });
 }
 
-Var drawn_loss(const DrawnLossRule& rule, const Var& y, const Var& drawn) {
+Var drawn_loss(const DrawnLossRule& rule, const Var& y, const Var& drawn, const Tensor& weight) {
   const OpScope scope("drawn_loss", y, drawn);
   Tensor loss = Tensor::empty({}, y.dtype(), y.device());
-  kernels::drawn_loss({.rule = rule, .y = y.value(), .drawn = drawn.value(), .loss = loss});
+  kernels::drawn_loss({.rule = rule, .y = y.value(), .drawn = drawn.value(), .weight = weight, .loss = loss});
   return record(
       "drawn_loss", loss, {y, drawn},
-      [rule, y = Saved(y.value()), drawn = Saved(drawn.value())](Tensor dloss, Gradients& out) {
+      [rule, y = Saved(y.value()), drawn = Saved(drawn.value()), weight](Tensor dloss, Gradients& out) {
         Tensor dy = Tensor::empty_like(y.get()), ddrawn = Tensor::empty_like(drawn.get());
-        kernels::drawn_loss_backward(
-            {.rule = rule, .y = y.get(), .drawn = drawn.get(), .dloss = dloss, .dy = dy, .ddrawn = ddrawn});
+        kernels::drawn_loss_backward({.rule = rule,
+                                      .y = y.get(),
+                                      .drawn = drawn.get(),
+                                      .weight = weight,
+                                      .dloss = dloss,
+                                      .dy = dy,
+                                      .ddrawn = ddrawn});
         out.add(0, dy);
         out.add(1, ddrawn);
       });

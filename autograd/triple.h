@@ -19,8 +19,9 @@ Var paired_scores(TripleScore score, const Var& q, const Var& t, int64_t shift =
 Var entity_scores(TripleScore score, const Var& q, const Var& t);
 
 using kernels::DrawnLossRule;
-/// The mean loss of true entities' scores y [Q] beside those of drawn ones [Q,K].
-Var drawn_loss(const DrawnLossRule& rule, const Var& y, const Var& drawn);
+/// The mean loss of true entities' scores y [Q] beside those of drawn ones [Q,K], of query i times
+/// weight[i mod B] [B], if given.
+Var drawn_loss(const DrawnLossRule& rule, const Var& y, const Var& drawn, const Tensor& weight = {});
 
 /// True entities of the queries: those of query i are ids[offsets[rows[i]]] and so on; int64 [R+1], int32,
 /// int32 [Q].

@@ -5,6 +5,7 @@
 #include <adjoint/data/triples.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <tuple>
 
@@ -145,6 +146,23 @@ KnownEntities known_entities(const Tensor& triples, const std::vector<Tensor>& k
                                                                                   : std::ssize(queries)));
   }
   return {Tensor::from(offsets), Tensor::from(ids), Tensor::from(rows)};
+}
+
+Tensor frequency_weights(const Tensor& triples) {
+  std::vector<double> counts(static_cast<size_t>(triples.size(0)), 6.0);
+  for (const bool heads : {false, true}) {
+    const KnownEntities known = known_entities(triples, {triples}, heads);
+    const int64_t* offsets = known.offsets.data<int64_t>();
+    const int32_t* rows = known.rows.data<int32_t>();
+    for (size_t k = 0; k < counts.size(); ++k)
+      counts[k] += static_cast<double>(offsets[rows[k] + 1] - offsets[rows[k]]);
+  }
+  double sum = 0.0;
+  for (const double count : counts) sum += 1.0 / std::sqrt(count);
+  std::vector<float> weights;
+  for (const double count : counts)
+    weights.push_back(static_cast<float>(static_cast<double>(counts.size()) / sum / std::sqrt(count)));
+  return Tensor::from(weights);
 }
 
 }  // namespace adj

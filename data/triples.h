@@ -53,4 +53,10 @@ struct KnownEntities {
 /// `known`, or with `heads` the heads of its tail and relation. All int32 [*,3] on the CPU.
 KnownEntities known_entities(const Tensor& triples, const std::vector<Tensor>& known, bool heads);
 
+/// A weight of each of `triples` (int32 [N,3] on the CPU), float32 [N]: 1 / √(tails + heads + 6), of the
+/// tails that its head and relation have among them, and the heads of its relation and tail, scaled to a mean
+/// of 1 (Sun et al. 2019, whose code counts from 4). Frequent queries weigh less, as each of their answers is
+/// one of many.
+Tensor frequency_weights(const Tensor& triples);
+
 }  // namespace adj

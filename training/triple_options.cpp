@@ -71,6 +71,8 @@ std::vector<Options::Group> TripleOptions::groups() {
       {"margin", &margin, "NUMBER", "of bce with drawn entities", true, NumberRange{0.0, 1e6}},
       {"temperature", &temperature, "NUMBER", "of self-adversarial weights of bce (0: all alike)", true,
        NumberRange{0.0, 1e3}},
+      {"triple-weights", Choice(&weights), "NAME",
+       "of the loss with drawn ones: uniform, or frequency, by which frequent queries weigh less"},
       {"penalty", Choice(&penalty), "NAME", "none, l2, n3 or dura, of a batch's vectors"},
       {"penalty-weight", &penalty_weight, "NUMBER", "its factor", true, NumberRange{0.0, 1e3}},
       {"dropout", &dropout, "P", "of the entities' vectors in queries", true, NumberRange{0.0, 0.99}},
@@ -135,6 +137,8 @@ void TripleOptions::complete() {
   set(batch_size, usual.batch_size);
   set(epochs, usual.epochs);
   set(lr, *optimizer == usual.optimizer ? usual.lr : *optimizer == TripleOptimizer::adam ? 1e-3 : 0.1);
+  if (!drawn && weights != TripleWeights::uniform)
+    usage_fail("--triple-weights {}: requires --training negatives", name_of(weights));
   const bool bounded = *loss == TripleLoss::bce;
   set(margin, bounded ? usual.margin : 0.0);
   set(temperature, bounded ? usual.temperature : 0.0);

@@ -87,6 +87,10 @@ TripleRun::TripleRun(const TripleOptions& options)
   if (drawn > 0) {
     entity_gradient_ = Tensor::empty({2 * batch + drawn, o_.width}, DType::f32, device());
     relation_gradient_ = Tensor::empty({batch, model_.relation().size(1)}, DType::f32, device());
+    if (o_.weights == TripleWeights::frequency) {
+      weights_ = frequency_weights(triples).reshape({count, 1}).to(device());
+      batch_weight_ = Tensor::empty({batch, 1}, DType::f32, device());
+    }
   }
   prepare(model_, *optimizer_, o_.epochs, steps, {"epoch", "train_loss", "val_mrr", "val_hits_10"});
   if (schedule_) state().require("option.epochs", fmt::format("{}", o_.epochs));
@@ -161,6 +165,7 @@ Var TripleRun::loss_of_drawn(const TripleBatch& batch) {
   Tensor rows = Tensor::empty_like(entity_gradient_), factors = Tensor::empty_like(relation_gradient_);
   kernels::gather_rows({.x = model_.entity().value(), .index = batch.entity, .y = rows});
   kernels::gather_rows({.x = model_.relation().value(), .index = batch.relation, .y = factors});
+  if (weights_) kernels::gather_rows({.x = weights_, .index = batch.number, .y = batch_weight_});
   // Leaves, whose gradients are those of single rows.
   Var entities = Var::parameter(rows.rows(0, ends)), drawn = Var::parameter(rows.rows(ends, all)),
       relations = Var::parameter(factors);
@@ -174,7 +179,8 @@ Var TripleRun::loss_of_drawn(const TripleBatch& batch) {
             truth = heads ? paired_scores(model_.score(), queries, narrow(entities, 0, count, count))
                           : paired_scores(model_.score(), queries, entities, count),
             others = entity_scores(model_.score(), queries, drawn),
-            loss = drawn_loss({*o_.loss, o_.margin, o_.temperature}, truth, others);
+            loss = drawn_loss({*o_.loss, o_.margin, o_.temperature}, truth, others,
+                              weights_ ? batch_weight_.reshape({count}) : Tensor());
   return *o_.penalty == TriplePenalty::none ? loss : loss + penalty(entities, relations, queries);
 }
 

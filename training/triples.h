@@ -27,6 +27,10 @@ constexpr auto names_of(TripleTraining) {
 enum class TriplePenalty : uint8_t { none, l2, n3, dura };
 constexpr auto names_of(TriplePenalty) { return std::array{"none", "l2", "n3", "dura"}; }  ///< in options
 
+/// Weights of the triples in a loss with drawn entities: all alike, or frequency_weights().
+enum class TripleWeights : uint8_t { uniform, frequency };
+constexpr auto names_of(TripleWeights) { return std::array{"uniform", "frequency"}; }  ///< in options
+
 /// Optimizers with an update of single rows.
 enum class TripleOptimizer : uint8_t { adagrad, adam };
 constexpr auto names_of(TripleOptimizer) { return std::array{"adagrad", "adam"}; }  ///< in options
@@ -38,29 +42,30 @@ struct TripleOptions : EmbeddingOptions {
   static constexpr int64_t kUsualSteps = 80'000;     ///< of all epochs, if these are not set
   static constexpr int64_t kMostUsualEpochs = 1000;  ///< likewise
 
-  std::string data;                          ///< path of the dataset
-  double val = 0.05;                         ///< share that validates, of a file without splits
-  double test = 0.05;                        ///< share that tests, likewise
-  TripleModel model = TripleModel::complex;  ///< how a triple is scored
-  std::optional<TripleTraining> training;    ///< what the loss is over
-  std::optional<TripleLoss> loss;            ///< not bce for 1vsAll
-  std::optional<TriplePenalty> penalty;      ///< of the vectors of a batch
-  std::optional<TripleOptimizer> optimizer;  ///< of entities and relations
-  std::optional<ScheduleKind> schedule;      ///< none, linear or cosine
-  int64_t width = kUnset;                    ///< numbers of an entity
-  int64_t norm = 1;                          ///< of TransE
-  int64_t negatives = kUnset;                ///< entities drawn for a batch
-  int64_t batch_size = kUnset;               ///< triples of a step
-  int64_t epochs = kUnset;                   ///< passes over the triples
-  double lr = double(kUnset);                ///< learning rate
-  double margin = double(kUnset);            ///< DrawnLossRule::margin
-  double temperature = double(kUnset);       ///< DrawnLossRule::temperature
-  double penalty_weight = double(kUnset);    ///< factor of the penalty
-  double dropout = 0.0;                      ///< of the entities in queries
-  double deviation = double(kUnset);         ///< of the initial numbers
-  bool reciprocal = false;                   ///< also with drawn entities
-  std::string relation_embeddings;           ///< file of relations' vectors; `embeddings` are entities'
-  std::string predict;                       ///< file of queries
+  std::string data;                                ///< path of the dataset
+  double val = 0.05;                               ///< share that validates, of a file without splits
+  double test = 0.05;                              ///< share that tests, likewise
+  TripleModel model = TripleModel::complex;        ///< how a triple is scored
+  std::optional<TripleTraining> training;          ///< what the loss is over
+  std::optional<TripleLoss> loss;                  ///< not bce for 1vsAll
+  TripleWeights weights = TripleWeights::uniform;  ///< of triples with drawn entities
+  std::optional<TriplePenalty> penalty;            ///< of the vectors of a batch
+  std::optional<TripleOptimizer> optimizer;        ///< of entities and relations
+  std::optional<ScheduleKind> schedule;            ///< none, linear or cosine
+  int64_t width = kUnset;                          ///< numbers of an entity
+  int64_t norm = 1;                                ///< of TransE
+  int64_t negatives = kUnset;                      ///< entities drawn for a batch
+  int64_t batch_size = kUnset;                     ///< triples of a step
+  int64_t epochs = kUnset;                         ///< passes over the triples
+  double lr = double(kUnset);                      ///< learning rate
+  double margin = double(kUnset);                  ///< DrawnLossRule::margin
+  double temperature = double(kUnset);             ///< DrawnLossRule::temperature
+  double penalty_weight = double(kUnset);          ///< factor of the penalty
+  double dropout = 0.0;                            ///< of the entities in queries
+  double deviation = double(kUnset);               ///< of the initial numbers
+  bool reciprocal = false;                         ///< also with drawn entities
+  std::string relation_embeddings;                 ///< file of relations' vectors; `embeddings` are entities'
+  std::string predict;                             ///< file of queries
 
   /// Bound to this object, by headings of --help.
   std::vector<Options::Group> groups();
@@ -125,6 +130,7 @@ class TripleRun : public EmbeddingRun {
   Tensor triples_, order_, position_;  // of training, with reciprocals, on the device
   EntityTargets targets_;              // of them, for losses over all entities
   TripleBatch batch_;
+  Tensor weights_, batch_weight_;               // float32 [N,1] and of the batch; absent: all alike
   Tensor entity_gradient_, relation_gradient_;  // of a batch's rows
   TripleRanks val_, test_;
 };

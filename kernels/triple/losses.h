@@ -6,15 +6,24 @@
 namespace adj::kernels {
 
 /// loss (a scalar) = the mean over Q of the loss by `rule` of the scores `y` [Q] of true entities and
-/// `drawn` [Q,K] of others. float32 or float64.
+/// `drawn` [Q,K] of others, each times weight[i mod B] of its query i, if given. float32 or float64.
 struct DrawnLossArgs {
-  DrawnLossRule rule;   ///< as above
-  const Tensor& y;      ///< of true entities
-  const Tensor& drawn;  ///< of drawn ones
-  Tensor& loss;         ///< the result
+  DrawnLossRule rule;    ///< as above
+  const Tensor& y;       ///< of true entities
+  const Tensor& drawn;   ///< of drawn ones
+  const Tensor& weight;  ///< [B], of the scores' type; optional
+  Tensor& loss;          ///< the result
 
+  /// Throws unless there is a weight for each query.
+  static void check_weight(std::string_view op, const Tensor& weight, const Tensor& y) {
+    if (!weight) return;
+    check_tensor(op, "weight", weight, {weight.numel()}, y.dtype(), y.device());
+    ADJ_CHECK(y.numel() == 0 || (weight.numel() > 0 && y.numel() % weight.numel() == 0),
+              "{}: {} weights, expected a divisor of the {} queries", op, weight.numel(), y.numel());
+  }
   void check(std::string_view op) const {
     check_matrix(op, "drawn", drawn);
+    check_weight(op, weight, y);
     check_tensor(op, "y", y, {drawn.size(0)}, drawn.dtype(), drawn.device());
     check_scalar(op, "loss", loss, y.dtype(), y.device());
     ADJ_CHECK(y.dtype() != DType::bf16, "{}: y is {}, expected float32 or float64", op, y.str());
@@ -24,15 +33,17 @@ ADJ_KERNEL(drawn_loss, DrawnLossArgs)  ///< Loss with drawn negatives.
 
 /// Its gradients dy [Q] and ddrawn [Q,K] from dloss (a scalar).
 struct DrawnLossBackwardArgs {
-  DrawnLossRule rule;   ///< as in the forward pass
-  const Tensor& y;      ///< likewise
-  const Tensor& drawn;  ///< likewise
-  const Tensor& dloss;  ///< gradient of the loss
-  Tensor& dy;           ///< the result
-  Tensor& ddrawn;       ///< the result
+  DrawnLossRule rule;    ///< as in the forward pass
+  const Tensor& y;       ///< likewise
+  const Tensor& drawn;   ///< likewise
+  const Tensor& weight;  ///< likewise
+  const Tensor& dloss;   ///< gradient of the loss
+  Tensor& dy;            ///< the result
+  Tensor& ddrawn;        ///< the result
 
   void check(std::string_view op) const {
     check_matrix(op, "drawn", drawn);
+    DrawnLossArgs::check_weight(op, weight, y);
     check_tensor(op, {{"y", y}, {"dy", dy}}, {drawn.size(0)}, drawn.dtype(), drawn.device());
     check_like(op, "ddrawn", ddrawn, drawn);
     check_scalar(op, "dloss", dloss, y.dtype(), y.device());

@@ -148,8 +148,9 @@ TEST_CASE("gradients of queries, scores and losses agree with differences") {
               {numbers(3, 2), numbers(300, 2)});
     }
     for (const DrawnLossRule& rule : {DrawnLossRule{}, DrawnLossRule{TripleLoss::bce, 1.5, 0.0}})
-      check([=](const std::vector<Var>& v) { return drawn_loss(rule, v[0], v[1]); },
-            {random_tensor({4}, DType::f64), numbers(4, 9)});
+      for (const Tensor& weight : {Tensor(), random_tensor({2}, DType::f64, device)})
+        check([=](const std::vector<Var>& v) { return drawn_loss(rule, v[0], v[1], weight); },
+              {random_tensor({4}, DType::f64), numbers(4, 9)});
     for (int power : {2, 3})
       for (bool complex : {false, true})
         check([=](const std::vector<Var>& v) { return power_sum(v[0], power, complex, 0.3); },
@@ -164,12 +165,17 @@ TEST_CASE("drawn_loss: softmax and self-adversarial weights, by the definitions"
       const Numbers truth = values(y), drawn = values(n);
       const auto softplus = [](double x) { return std::log1p(std::exp(x)); };
       const auto sigmoid = [](double x) { return 1.0 / (1.0 + std::exp(-x)); };
-      for (const DrawnLossRule& rule : {DrawnLossRule{}, DrawnLossRule{TripleLoss::bce, 2.0, 0.0},
-                                        DrawnLossRule{TripleLoss::bce, 2.0, 0.7}}) {
+      const Tensor of_queries = random_tensor({rows % 3 == 0 ? rows / 3 : rows}, dtype, device);
+      for (const auto& [rule, weight] : {std::pair(DrawnLossRule{}, Tensor()),
+                                         {DrawnLossRule{TripleLoss::bce, 2.0, 0.0}, Tensor()},
+                                         {DrawnLossRule{TripleLoss::bce, 2.0, 0.7}, Tensor()},
+                                         {DrawnLossRule{}, of_queries},
+                                         {DrawnLossRule{TripleLoss::bce, 2.0, 0.7}, of_queries}}) {
         double loss = 0.0;
         Numbers dy(truth.size()), dn(drawn.size());
-        const double share = 1.0 / static_cast<double>(rows);
+        const Numbers factors = weight ? values(weight) : Numbers{1.0};
         for (size_t i = 0; i < truth.size(); ++i) {
+          const double share = factors[i % factors.size()] / static_cast<double>(rows);
           const double* x = drawn.data() + i * uz(count);
           double total = 0.0;
           const bool soft = rule.kind == TripleLoss::softmax;
@@ -179,12 +185,12 @@ TEST_CASE("drawn_loss: softmax and self-adversarial weights, by the definitions"
           loss += share * (soft ? std::log(total) - truth[i] : softplus(-(2.0 + truth[i])));
           dy[i] = share * (soft ? std::exp(truth[i]) / total - 1.0 : -sigmoid(-(2.0 + truth[i])));
           for (int64_t k = 0; k < count; ++k) {
-            const double weight = std::exp(factor * x[k]) / total;
-            if (!soft) loss += share * weight * softplus(2.0 + x[k]);
-            dn[i * uz(count) + uz(k)] = share * weight * (soft ? 1.0 : sigmoid(2.0 + x[k]));
+            const double part = std::exp(factor * x[k]) / total;
+            if (!soft) loss += share * part * softplus(2.0 + x[k]);
+            dn[i * uz(count) + uz(k)] = share * part * (soft ? 1.0 : sigmoid(2.0 + x[k]));
           }
         }
-        const Var vy = Var::parameter(y), vn = Var::parameter(n), found = drawn_loss(rule, vy, vn);
+        const Var vy = Var::parameter(y), vn = Var::parameter(n), found = drawn_loss(rule, vy, vn, weight);
         found.backward();
         const double error = dtype == DType::f32 ? 1e-5 : 1e-12;
         CHECK(close(found.value(), Numbers{loss}, error));

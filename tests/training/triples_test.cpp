@@ -13,17 +13,19 @@ Tensor rows_of(const std::vector<int32_t>& numbers) {
 }
 
 /// Relations "add 1", "add 5" and "minus 1" over numbers mod `entities`, of which every seventh triple
-/// validates and every eighth tests.
-TypedDataset circle(int32_t entities) {
+/// validates and every eighth tests; with a `hub`, "to hub" from the first twenty to 0, which train.
+TypedDataset circle(int32_t entities, bool hub = false) {
   TypedDataset data;
   data.name = "circle";
   std::map<EdgeType, HeteroGraph::Edges> edges;
-  for (const auto& [name, step] : {std::pair("add 1", 1), {"add 5", 5}, {"minus 1", entities - 1}}) {
+  std::vector<std::pair<std::string, int32_t>> steps{{"add 1", 1}, {"add 5", 5}, {"minus 1", entities - 1}};
+  if (hub) steps.emplace_back("to hub", 0);
+  for (const auto& [name, step] : steps) {
     std::vector<int32_t> src, dst, train, val, test;
-    for (int32_t i = 0; i < entities; ++i) {
+    for (int32_t i = 0; i < (step > 0 ? entities : 20); ++i) {
       src.push_back(i);
-      dst.push_back((i + step) % entities);
-      ((i + step) % 7 == 0 ? val : (i + step) % 8 == 0 ? test : train).push_back(i);
+      dst.push_back(step > 0 ? (i + step) % entities : 0);
+      (step == 0 ? train : (i + step) % 7 == 0 ? val : (i + step) % 8 == 0 ? test : train).push_back(i);
     }
     const EdgeType type{"number", name, "number"};
     edges[type].relation = Relation::from_coo(entities, entities, Tensor::from(src), Tensor::from(dst));
@@ -133,14 +135,20 @@ TEST_CASE_FIXTURE(InFolder,
     }
 }
 
-TEST_CASE_FIXTURE(InFolder,
-                  "the loss over drawn entities is that of a plain loop, also of reciprocal relations") {
+TEST_CASE_FIXTURE(
+    InFolder,
+    "the loss over drawn entities is that of a plain loop, also of reciprocal relations and weighted") {
   const std::string path = folder.file("circle.h5");
-  save_typed_dataset(circle(60), path);
-  for (const bool reciprocal : {false, true}) {
+  save_typed_dataset(circle(60, true), path);
+  for (const auto& [reciprocal, weights] : {std::pair(false, TripleWeights::uniform),
+                                            {true, TripleWeights::uniform},
+                                            {false, TripleWeights::frequency},
+                                            {true, TripleWeights::frequency}}) {
+    CAPTURES(reciprocal, name_of(weights));
     TripleOptions options = options_for(path, TripleModel::transe);
     options.loss = TripleLoss::softmax;
     options.reciprocal = reciprocal;
+    options.weights = weights;
     options.negatives = 9;
     options.norm = 2;
     options.quiet = true;
@@ -152,7 +160,22 @@ TEST_CASE_FIXTURE(InFolder,
     const Numbers e = values(run.model().entity().value()), r = values(run.model().relation().value());
     const auto relation = batch.relation.to_vector<int32_t>(), entity = batch.entity.to_vector<int32_t>();
     const auto width = uz(options.width), count = relation.size();
-    CHECK(*std::ranges::max_element(relation) == (reciprocal ? 5 : 2));
+    CHECK(*std::ranges::max_element(relation) == (reciprocal ? 7 : 3));
+    // Answers of (head, relation) and of (relation, tail).
+    std::map<std::pair<int32_t, int32_t>, double> tails, heads;
+    const auto train = run.data().train.to_vector<int32_t>();
+    for (size_t k = 0; k < train.size(); k += 3) {
+      ++tails[{train[k], train[k + 1]}];
+      ++heads[{train[k + 2], train[k + 1]}];
+    }
+    const auto weight_of = [&](int32_t head, int32_t number, int32_t tail) {
+      if (weights == TripleWeights::uniform) return 1.0;
+      if (number >= 4) return 1.0 / std::sqrt(6.0 + tails[{tail, number - 4}] + heads[{head, number - 4}]);
+      return 1.0 / std::sqrt(6.0 + tails[{head, number}] + heads[{tail, number}]);
+    };
+    double mean = 0.0;  // of all triples; a reciprocal one has the weight of its original
+    for (size_t k = 0; k < train.size(); k += 3)
+      mean += 3.0 * weight_of(train[k], train[k + 1], train[k + 2]) / static_cast<double>(train.size());
     // sign -1 asks for the head of a tail.
     const auto score = [&](int32_t known, size_t k, int32_t other, double sign) {
       double sum = 0.0;
@@ -169,7 +192,8 @@ TEST_CASE_FIXTURE(InFolder,
         const int32_t known = entity[sign > 0 ? k : count + k], truth = entity[sign > 0 ? count + k : k];
         double sum = std::exp(score(known, k, truth, sign));
         for (size_t n = 2 * count; n < entity.size(); ++n) sum += std::exp(score(known, k, entity[n], sign));
-        expected += std::log(sum) - score(known, k, truth, sign);
+        expected += weight_of(entity[k], relation[k], entity[count + k]) / mean *
+                    (std::log(sum) - score(known, k, truth, sign));
         ++queries;
       }
     CHECK(loss == doctest::Approx(expected / static_cast<double>(queries)).epsilon(1e-5));

@@ -48,6 +48,14 @@ int64_t number_of_targets(const TripleTargets& target, int64_t i) {
   return std::max<int64_t>(1, offsets[1] - offsets[0]);
 }
 
+/// The factors of queries' losses, 1 where there are none.
+template <class T>
+auto weights_of(const Tensor& weight) {
+  return [w = data_or_null<T>(weight), n = weight ? weight.numel() : 1](int64_t i) {
+    return w != nullptr ? w[i % n] : T{1};
+  };
+}
+
 /// Mean of f(i) over n.
 template <class T, class F>
 void write_mean(int64_t n, Tensor& mean, F f) {
@@ -66,7 +74,7 @@ void drawn_loss(const DrawnLossArgs& args) {
   dispatch_float(args.y.dtype(), "drawn_loss", [&]<class T>() {
     const T *y = args.y.data<T>(), *drawn = args.drawn.data<T>();
     const T margin = static_cast<T>(args.rule.margin), temperature = static_cast<T>(args.rule.temperature);
-    write_mean<T>(rows, args.loss, [=, kind = args.rule.kind](int64_t i) {
+    const auto loss_of = [=, kind = args.rule.kind](int64_t i) {
       const T* n = drawn + i * count;
       if (kind == TripleLoss::softmax) {
         const auto [most, sum] = soft_sum(n, count, T{1});
@@ -77,7 +85,9 @@ void drawn_loss(const DrawnLossArgs& args) {
       return soft_plus(-(margin + y[i])) + sum_of<T>(count, [=, most = most, total = total](int64_t k) {
                return fast_exp(temperature * (n[k] - most)) / total * soft_plus(margin + n[k]);
              });
-    });
+    };
+    const auto weight = weights_of<T>(args.weight);
+    write_mean<T>(rows, args.loss, [=](int64_t i) { return weight(i) * loss_of(i); });
   });
 }
 
@@ -87,10 +97,12 @@ void drawn_loss_backward(const DrawnLossBackwardArgs& args) {
     const T *y = args.y.data<T>(), *drawn = args.drawn.data<T>();
     T *dy = args.dy.mutable_data<T>(), *ddrawn = args.ddrawn.mutable_data<T>();
     const T margin = static_cast<T>(args.rule.margin), temperature = static_cast<T>(args.rule.temperature),
-            share = *args.dloss.data<T>() / static_cast<T>(rows);
+            mean = *args.dloss.data<T>() / static_cast<T>(rows);
+    const auto weight_of = weights_of<T>(args.weight);
     for_each_index(rows, kRows, [=, kind = args.rule.kind](int64_t i) {
       const T* n = drawn + i * count;
       T* dn = ddrawn + i * count;
+      const T share = mean * weight_of(i);
       const bool soft = kind == TripleLoss::softmax;
       const auto [low, part] = soft_sum(n, count, soft ? T{1} : temperature);
       T most = low, total = part;

@@ -63,8 +63,8 @@ __device__ void soft_sum(const T* x, int64_t n, T factor, T start, T& most, T& s
 
 template <class T>
 __global__ void __launch_bounds__(kBlockThreads)
-    drawn_loss_kernel(DrawnLossRule rule, const T* y, const T* drawn, int64_t count, T* row_loss,
-                      const T* dloss, T share, T* dy, T* ddrawn) {
+    drawn_loss_kernel(DrawnLossRule rule, const T* y, const T* drawn, int64_t count, const T* weight,
+                      int64_t weights, T* row_loss, const T* dloss, T share, T* dy, T* ddrawn) {
   begin_overlapping();
   const int64_t i = blockIdx.x;
   const T* n = drawn + i * count;
@@ -74,16 +74,18 @@ __global__ void __launch_bounds__(kBlockThreads)
   T most, total;
   soft_sum(n, count, factor, soft ? truth : -std::numeric_limits<T>::infinity(), most, total);
   if (soft) total += exp(truth - most);
+  const T factor_of_row = weight != nullptr ? weight[i % weights] : T{1};
   if (dloss == nullptr) {
     T part = 0;
     if (!soft)
       for (int64_t k = threadIdx.x; k < count; k += kBlockThreads)
         part += exp(factor * (n[k] - most)) / total * softplus(margin + n[k]);
     part = sum_on_all(part);
-    if (threadIdx.x == 0) row_loss[i] = soft ? log(total) + most - truth : softplus(-(margin + truth)) + part;
+    if (threadIdx.x == 0)
+      row_loss[i] = factor_of_row * (soft ? log(total) + most - truth : softplus(-(margin + truth)) + part);
     return;
   }
-  const T scale = *dloss * share;
+  const T scale = *dloss * share * factor_of_row;
   for (int64_t k = threadIdx.x; k < count; k += kBlockThreads)
     ddrawn[i * count + k] =
         scale * exp(factor * (n[k] - most)) / total * (soft ? T{1} : sigmoid(margin + n[k]));
@@ -164,6 +166,8 @@ struct StateValue {
   }
 };
 
+int64_t weights_in(const Tensor& weight) { return weight ? weight.numel() : 0; }
+
 }  // namespace
 
 void drawn_loss(const DrawnLossArgs& args) {
@@ -172,8 +176,9 @@ void drawn_loss(const DrawnLossArgs& args) {
   dispatch_float(args.y.dtype(), "drawn_loss", [&]<class T>() {
     Tensor row_loss = Tensor::empty({rows}, args.y.dtype(), device);
     launch("drawn_loss", overlapping(device.index, grid(rows)), drawn_loss_kernel<T>, args.rule,
-           args.y.data<T>(), args.drawn.data<T>(), args.drawn.size(1), row_loss.mutable_data<T>(),
-           static_cast<const T*>(nullptr), T{0}, static_cast<T*>(nullptr), static_cast<T*>(nullptr));
+           args.y.data<T>(), args.drawn.data<T>(), args.drawn.size(1), data_or_null<T>(args.weight),
+           weights_in(args.weight), row_loss.mutable_data<T>(), static_cast<const T*>(nullptr), T{0},
+           static_cast<T*>(nullptr), static_cast<T*>(nullptr));
     write_mean<T>("drawn_loss", rows, args.loss, RowValue<T>{row_loss.data<T>()});
   });
 }
@@ -182,8 +187,9 @@ void drawn_loss_backward(const DrawnLossBackwardArgs& args) {
   const int64_t rows = args.drawn.size(0);
   dispatch_float(args.y.dtype(), "drawn_loss", [&]<class T>() {
     launch("drawn_loss", overlapping(args.y.device().index, grid(rows)), drawn_loss_kernel<T>, args.rule,
-           args.y.data<T>(), args.drawn.data<T>(), args.drawn.size(1), static_cast<T*>(nullptr),
-           args.dloss.data<T>(), T{1} / static_cast<T>(std::max<int64_t>(1, rows)), args.dy.mutable_data<T>(),
+           args.y.data<T>(), args.drawn.data<T>(), args.drawn.size(1), data_or_null<T>(args.weight),
+           weights_in(args.weight), static_cast<T*>(nullptr), args.dloss.data<T>(),
+           T{1} / static_cast<T>(std::max<int64_t>(1, rows)), args.dy.mutable_data<T>(),
            args.ddrawn.mutable_data<T>());
   });
 }
