@@ -177,7 +177,7 @@ void predict(const PredictOptions& o) {
   if (loaded) check_requests(*loaded, o);
   std::optional<MatchedTypes> types;
   if (loaded && loaded->description().types)
-    types = match_types(load_types(o.data), o.data, loaded->description());
+    types = match_types(load_types(o.data, o.batches), o.data, loaded->description());
   Dataset data = types ? types->target : load_dataset(o.data, load_options(o.batches));
   loaded ? set_node_features(data, o.data, loaded->description())
          : set_node_features(data, o.data, o.options);

@@ -33,6 +33,12 @@ void Dataset::use_first_split() {
   train = val = test = Tensor::empty({0}, DType::i32, device());
 }
 
+int64_t ItemTable::num_features() const {
+  int64_t sum = x ? x.cols() : x_in_file.cols();
+  for (const FileRows& rows : x_in_files) sum += rows.cols();
+  return sum;
+}
+
 ItemTable ItemTable::to(Device device) const {
   ItemTable moved = *this;
   moved.x = x.to(device);

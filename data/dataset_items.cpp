@@ -60,7 +60,7 @@ void DatasetReader::leave_features(bool sparse) {
                "sparse features, expected dense ones in nodes/x: only such rows can stay in the file");
   if (!file_.has("nodes/x")) return;
   file_.expect_floats("nodes/x", {extent("nodes/x", nodes_), kAny});
-  data_.x_in_file = FileRows::open(file_.file(), "nodes/x");
+  data_.x_in_file = FileRows::open(file_.file(), file_.path_in_file("nodes/x"));
 }
 
 void DatasetReader::read_sparse_features() {

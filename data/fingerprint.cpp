@@ -92,7 +92,11 @@ std::string fingerprint(const Dataset& data) {
     hash.add(static_cast<uint64_t>(x.cols));
     for (const Tensor& tensor : {x.bytes, x.scale, x.zero}) hash.add(tensor);
   } else if (data.x && data.x.is_typed()) {
-    for (const Tensor& x : data.x.typed().x) hash.add(x);
+    for (size_t t = 0; t < data.x.typed().x.size(); ++t)
+      if (t < data.x_in_files.size() && data.x_in_files[t])
+        hash.add(data.x_in_files[t]);
+      else
+        hash.add(data.x.typed().x[t]);
   } else if (data.x_in_file) {
     hash.add(data.x_in_file);
   } else {

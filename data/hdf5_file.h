@@ -41,6 +41,8 @@ class H5Reader {
   /// place).
   using Rename = std::function<std::string(std::string_view)>;
   H5Reader renamed(Rename path, Rename place) const;  ///< shares the file; empty functions change nothing
+  /// Where the file has the object.
+  std::string path_in_file(std::string_view path) const { return path_ ? path_(path) : std::string(path); }
 
   const std::string& file() const;
   /// Its size.

@@ -186,7 +186,7 @@ H5Reader H5Reader::renamed(Rename path, Rename place) const {
 }
 
 const H5Reader::Object* H5Reader::find(std::string_view path) const {
-  const auto found = path_ ? impl_->objects.find(path_(path)) : impl_->objects.find(path);
+  const auto found = impl_->objects.find(path_in_file(path));
   return found == impl_->objects.end() ? nullptr : &found->second;
 }
 
@@ -199,7 +199,7 @@ bool H5Reader::is_group(std::string_view path) const {
 
 std::vector<std::string> H5Reader::children(std::string_view group) const {
   std::vector<std::string> names;
-  const std::string parent = path_ ? path_(group) : std::string(group);
+  const std::string parent = path_in_file(group);
   const std::string prefix = parent.empty() ? "" : parent + "/";
   for (const auto& [path, object] : impl_->objects)
     if (path.size() > prefix.size() && path.starts_with(prefix) &&

@@ -58,6 +58,8 @@ struct ItemTable {
   FeatureEncoder encoder;
   /// Instead of `x`: features left in the file (LoadOptions), on whatever device the rest is.
   FileRows x_in_file;
+  /// Of a joint graph of several types of nodes: by type the rows that are left in the file, and not in `x`.
+  std::vector<FileRows> x_in_files;
   Tensor y;  ///< int32 [N], -1: unlabelled; or float32 [N, T] (multilabel, regression), NaN: unlabelled;
              ///< optional
   int64_t unlabelled = 0;  ///< items (or graphs or edges, by the task) without any label; in no split
@@ -74,8 +76,9 @@ struct ItemTable {
 
   /// Sets train, val and test.
   void use(const Split& split) { train = split.train, val = split.val, test = split.test; }
-  int64_t num_features() const { return x ? x.cols() : x_in_file.cols(); }  ///< F; 0: none
-  ItemTable to(Device device) const;                                        ///< as Dataset::to()
+  /// F, of several types the sum of theirs; 0: none.
+  int64_t num_features() const;
+  ItemTable to(Device device) const;  ///< as Dataset::to()
 };
 
 }  // namespace adj

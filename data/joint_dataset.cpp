@@ -89,10 +89,12 @@ Dataset joint_dataset(const TypedDataset& dataset, const GraphSchema& schema, co
   // Without input_order, which is as large as the graph, and of a list that nobody gave.
   joint.graph = Graph(graph.relation(), graph.edge_weight(), graph.edge_attributes());
   TypedFeatures rows;
+  joint.x_in_file = {};
   for (const GraphSchema::Nodes& type : schema.nodes) {
-    const Features& x = items_of(dataset, type.name).x;
+    const ItemTable& items = items_of(dataset, type.name);
     rows.counts.push_back(type.count);
-    rows.x.push_back(type.features > 0 ? x.to_dense() : Tensor());
+    rows.x.push_back(type.features > 0 && items.x ? items.x.to_dense() : Tensor());
+    joint.x_in_files.push_back(type.features > 0 ? items.x_in_file : FileRows());
   }
   rows.types = Tensor::empty({schema.num_nodes()}, DType::i32);
   const std::vector<int64_t> offsets = schema.offsets();

@@ -24,9 +24,9 @@ GraphSchema schema_of(const TypedDataset& dataset, const std::vector<std::string
 Dataset named_by_types(const TypedDataset& dataset, const std::vector<std::string>& types);
 
 /// The joint graph of a dataset (join()) on the CPU, with the features of its types (Features::typed();
-/// sparse ones are made dense) and, of the first type, labels, splits, names and ids: its nodes have the same
-/// numbers here, and all others are unlabelled. With `numbers` of the first type it has graph and features
-/// only.
+/// sparse ones are made dense; those left in a file stay there, x_in_files) and, of the first type, labels,
+/// splits, names and ids: its nodes have the same numbers here, and all others are unlabelled. With `numbers`
+/// of the first type it has graph and features only.
 Dataset joint_dataset(const TypedDataset& dataset, const GraphSchema& schema,
                       const NodeNumbers& numbers = {});
 

@@ -87,8 +87,12 @@ H5Reader view(const H5Reader& file, const ItemPaths& paths) {
 
 class TypedReader {
  public:
-  TypedReader(const H5Reader& file, std::vector<std::string>* problems)
-      : file_(file), kept_(problems), problems_(file, problems), values_(file, problems_) {}
+  TypedReader(const H5Reader& file, std::vector<std::string>* problems, const LoadOptions& options = {})
+      : file_(file),
+        options_(options),
+        kept_(problems),
+        problems_(file, problems),
+        values_(file, problems_) {}
 
   TypedDataset read() {
     (void)detail::read_version(file_, problems_);
@@ -134,7 +138,7 @@ class TypedReader {
       if (data_.nodes.contains(type))
         file_.fail(group, "another type of nodes \"{}\", expected distinct names", excerpt(type));
       const H5Reader alone = view(file_, ItemPaths::nodes(group));
-      detail::DatasetReader reader(alone, kept_);
+      detail::DatasetReader reader(alone, kept_, options_);
       ItemTable items = reader.read_nodes_alone(edges_);
       types_.push_back(type);
       if (!reader.num_nodes()) return;
@@ -176,6 +180,7 @@ class TypedReader {
   }
 
   const H5Reader& file_;
+  LoadOptions options_;
   std::vector<std::string>* kept_;
   Problems problems_;
   FileValues values_;
@@ -232,9 +237,10 @@ bool is_typed_dataset(const std::string& path) {
   }
 }
 
-TypedDataset load_typed_dataset(const std::string& path) {
-  if (!is_typed_dataset(path)) return single_type(load_dataset(path));
-  return TypedReader(H5Reader::open(path, detail::kTypedSchema), nullptr).read();
+TypedDataset load_typed_dataset(const std::string& path, const LoadOptions& options) {
+  ADJ_CHECK(!options.ranks, "{}: typed datasets are read whole by each rank", path);
+  if (!is_typed_dataset(path)) return single_type(load_dataset(path, options));
+  return TypedReader(H5Reader::open(path, detail::kTypedSchema), nullptr, options).read();
 }
 
 CheckedTypedDataset check_typed_dataset(const std::string& path) {

@@ -37,9 +37,10 @@ struct TypedDataset {
 std::string text_of(const EdgeType& type);
 
 /// Reads and checks a file of version 2, or of version 1 as one type of nodes, "node", with one type of
-/// edges, "node:edge:node", to the CPU. Throws DataError as load_dataset(), and for types without a name,
-/// with the name of another, or of nodes that the file does not have.
-TypedDataset load_typed_dataset(const std::string& path);
+/// edges, "node:edge:node", to the CPU. `options`: features_in_file leaves those of all types of nodes in the
+/// file; ranks are not for files of version 2. Throws DataError as load_dataset(), and for types without a
+/// name, with the name of another, or of nodes that the file does not have.
+TypedDataset load_typed_dataset(const std::string& path, const LoadOptions& options = {});
 
 /// Whether the file is of version 2. False for what is no version or cannot be read: reading reports it.
 bool is_typed_dataset(const std::string& path);

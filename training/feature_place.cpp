@@ -72,8 +72,26 @@ Features rank_rows(const Dataset& data, const ExecutionOptions& compute) {
   return data.x.rows(detail::range(begin, end)).to(compute.dtype()).to(data.device());
 }
 
+namespace {
+
+/// With a store for each type whose rows are in a file, or stay on the host.
+std::shared_ptr<const FeatureStore> typed_store(const Dataset& data, const BatchOptions& s, DType dtype) {
+  const Device device = data.device();
+  TypedFeatures rows = data.x.to(dtype).typed();
+  std::vector<std::shared_ptr<const FeatureStore>> stores(rows.x.size());
+  for (size_t t = 0; t < stores.size(); ++t)
+    if (data.x_in_files[t])
+      stores[t] = make_file_store(data.x_in_files[t], device);
+    else if (rows.x[t] && s.features == FeaturePlace::host && device.is_cuda())
+      stores[t] = make_pinned_store(std::exchange(rows.x[t], {}), device);
+  return make_typed_store(rows, std::move(stores));
+}
+
+}  // namespace
+
 std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const BatchOptions& s, DType dtype) {
   const Device device = data.device();
+  if (data.x && data.x.is_typed()) return typed_store(data, s, dtype);
   const CachedRows cached = cached_rows_of(data, s);
   if (data.x_in_file) return make_file_store(data.x_in_file, device, cached);
   const Features x = data.x.to(dtype);

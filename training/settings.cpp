@@ -41,8 +41,9 @@ void check_types(const Settings& o) {
                  o.program(), expected);
   };
   const FeaturePlace place = o.batches.features;
-  refuse(place == FeaturePlace::file || place == FeaturePlace::split,
-         fmt::format("--features {}", name_of(place)), "device or host");
+  refuse(place == FeaturePlace::split, "--features split", "device, host or file");
+  refuse(place == FeaturePlace::file && o.batches.loader == "none", "--features file without --loader",
+         "device");
   refuse(o.batches.cached_rows != "0", "--cached-rows", "0");
   refuse(o.data.features_bits != 32, fmt::format("--features-bits {}", o.data.features_bits), "32");
   refuse(o.data.inductive, "--inductive", "a training without it");

@@ -4,6 +4,7 @@
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/feature_names.h>
 #include <adjoint/graph/detail/index.h>
+#include <adjoint/training/feature_place.h>
 #include <adjoint/training/inputs.h>
 #include <adjoint/training/typed_inputs.h>
 
@@ -53,8 +54,11 @@ void make_dense(const std::string& type, Features& x) {
 
 }  // namespace
 
-TypedDataset load_types(const std::string& path) {
-  TypedDataset data = path.empty() ? with_types(load_demo_dataset()) : load_typed_dataset(path);
+TypedDataset load_types(const std::string& path, const BatchOptions& batches) {
+  const LoadOptions loading = load_options(batches);
+  if (path.empty() && loading.features_in_file)
+    usage_fail("--features file: requires --data FILE, the demo dataset is not a file");
+  TypedDataset data = path.empty() ? with_types(load_demo_dataset()) : load_typed_dataset(path, loading);
   if (path.empty() || !is_typed_dataset(path))
     log_info("{}: one type of nodes and edges", printable(data.name));
   return data;
@@ -82,7 +86,7 @@ std::shared_ptr<TrainingTypes> prepare_types(const Settings& options, TypedDatas
       make_dense(type.name, alone.x);
       nodes.inputs.feature_names = items.feature_names;
       nodes.inputs.encoder = items.encoder;
-      items.x = alone.x;
+      items.x = alone.x, items.x_in_file = alone.x_in_file;
     }
     types->nodes.push_back(std::move(nodes));
   }
@@ -90,7 +94,7 @@ std::shared_ptr<TrainingTypes> prepare_types(const Settings& options, TypedDatas
 }
 
 LearningTask typed_node_task(const Settings& options) {
-  TypedDataset data = load_types(options.data.path);
+  TypedDataset data = load_types(options.data.path, options.batches);
   const std::string file = options.data.path.empty() ? data.name : options.data.path;
   const std::string target =
       target_type(data, options.data.target == "auto" ? "" : options.data.target, file);
@@ -171,13 +175,13 @@ MatchedTypes match_types(TypedDataset data, const std::string& file, const Model
     if (type.features == 0) {
       if (items->second.num_features() > 0)
         log_warning("{}: features are not used, {} was trained without", place, model.origin);
-      items->second.x = {};
+      items->second.x = {}, items->second.x_in_file = {};
       numbers[type.name] = numbers_of(items->second, count, types.nodes[t], type.count, place, model.origin);
       continue;
     }
     type.count = count;
     Dataset alone = nodes_alone(data, type.name);
-    if (!alone.x)
+    if (alone.num_features() == 0)
       data_fail("{}: no features, but {} was trained on {} columns", place, model.origin, type.features);
     const models::Preprocessing& inputs = types.nodes[t].inputs;
     match_features(alone, place, inputs.feature_names, inputs.encoder, model.origin);
@@ -185,7 +189,8 @@ MatchedTypes match_types(TypedDataset data, const std::string& file, const Model
       data_fail("{}: {} columns, but {} was trained on {}", place, alone.num_features(), model.origin,
                 type.features);
     scale_features(alone, place, inputs.scaling);
-    items->second.x = Features(alone.x.to_dense());
+    items->second.x = alone.x ? Features(alone.x.to_dense()) : Features();
+    items->second.x_in_file = alone.x_in_file;
   }
   log_left_out(data, schema);
   MatchedTypes matched;

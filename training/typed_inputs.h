@@ -11,8 +11,8 @@ namespace adj::training {
 struct LinkOptions;
 
 /// The dataset read from `path`, of version 1 as one type with one relation, which is said; an empty path is
-/// the demo dataset.
-TypedDataset load_types(const std::string& path);
+/// the demo dataset. With --features file those of all types are left in it; throws UsageError without one.
+TypedDataset load_types(const std::string& path, const BatchOptions& batches);
 
 /// What a model keeps of the types: fits the --features-scaling of each (of the target to its rows `train`,
 /// if there are any, of others to all rows), scales the features and makes sparse ones dense. Says types,

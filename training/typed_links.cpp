@@ -60,7 +60,7 @@ LinkExamples shifted(const LinkExamples& pairs, int64_t target_begin) {
 }  // namespace
 
 LearningTask typed_link_task(const Settings& settings, const LinkOptions& links) {
-  TypedDataset data = load_types(settings.data.path);
+  TypedDataset data = load_types(settings.data.path, settings.batches);
   const std::string file = settings.data.path.empty() ? data.name : settings.data.path;
   const EdgeType type = relation_of(data, links.edges, file);
   std::vector<std::string> ends{type.src};

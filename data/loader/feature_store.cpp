@@ -31,11 +31,53 @@ class RowsInMemory : public FeatureStore {
   Features x_;
 };
 
+/// Nodes are sorted by type on the CPU, then each type's rows gathered by its store.
+class TypedStore : public FeatureStore {
+ public:
+  TypedStore(const TypedFeatures& rows, std::vector<std::shared_ptr<const FeatureStore>> stores)
+      : rows_(Features(rows)), stores_(std::move(stores)) {
+    ADJ_CHECK(stores_.size() == rows.counts.size(), "feature store: {} stores for {} types of nodes",
+              stores_.size(), rows.counts.size());
+    for (size_t t = 0; t < stores_.size(); ++t)
+      ADJ_CHECK(
+          !stores_[t] || (stores_[t]->rows() == rows.counts[t] && !stores_[t]->is_sparse() && !rows.x[t]),
+          "feature store: {}{} rows for type {} of nodes, expected {} dense ones, here alone",
+          stores_[t]->rows(), stores_[t]->is_sparse() ? " sparse" : "", t, rows.counts[t]);
+    if (rows_.cols() == 0) rows_ = rows_.to(Device::cpu());  // where the types are sorted
+  }
+  int64_t rows() const override { return rows_.rows(); }
+  int64_t cols() const override {
+    int64_t sum = rows_.cols();
+    for (const auto& store : stores_) sum += store ? store->cols() : 0;
+    return sum;
+  }
+  bool is_sparse() const override { return false; }
+  Features gather(const Tensor& nodes, Device device) const override {
+    TypedFeatures batch = rows_.rows(nodes.to(Device::cpu())).typed();
+    for (size_t t = 0; t < stores_.size(); ++t) {
+      if (!stores_[t]) continue;
+      const int64_t first = batch.first_row(t);
+      const Tensor numbers = batch.numbers.rows(first, first + batch.counts[t]);
+      batch.x[t] = stores_[t]->gather(numbers.to(stores_[t]->reads_nodes_on()), device).dense();
+    }
+    return Features(std::move(batch)).to(device);
+  }
+
+ private:
+  Features rows_;
+  std::vector<std::shared_ptr<const FeatureStore>> stores_;
+};
+
 }  // namespace
 
 std::shared_ptr<const FeatureStore> make_feature_store(const Features& x) {
   ADJ_CHECK(x, "feature store: no features");
   return std::make_shared<RowsInMemory>(x);
+}
+
+std::shared_ptr<const FeatureStore> make_typed_store(
+    const TypedFeatures& rows, std::vector<std::shared_ptr<const FeatureStore>> stores) {
+  return std::make_shared<TypedStore>(rows, std::move(stores));
 }
 
 namespace {

@@ -31,6 +31,11 @@ class FeatureStore {
 /// batch's device. Sparse ones are copied to host memory and gathered there.
 std::shared_ptr<const FeatureStore> make_feature_store(const Features& x);
 
+/// Features of a joint graph whose types have a store each, with as many rows as `rows` counts; null for a
+/// type whose rows are in `rows`, or that has none. Throws adj::Error for other numbers, and sparse ones.
+std::shared_ptr<const FeatureStore> make_typed_store(const TypedFeatures& rows,
+                                                     std::vector<std::shared_ptr<const FeatureStore>> stores);
+
 /// Argument of loaders: features in memory, or any store.
 class FeatureInput {
  public:

@@ -93,6 +93,34 @@ def test_crossed():
             assert abs(right - found["test_acc"]) < 1e-6
 
 
+def test_features_elsewhere():
+    """Features of types on the host and in the file: the same bits as in memory, also in links and in predict."""
+    save("a.h5")
+    for program in ("train_rgcn", "train_rgcn --model rgat", "train_hgt", "train_link --model rgcn --edges writes"):
+        words = f"{program} a.h5 --loader neighbor --fanouts 4 --batch-size 16 --epochs 3 --hidden 8 --evaluation layers"
+        losses = set()
+        for place in ("device", "host", "file"):
+            found = result_of(f"{words} --features {place} --features-scaling standard --json --quiet --checkpoint {place}.h5")
+            losses.add((found["train_loss"], found["val_loss"], found["test_acc"]))
+        assert len(losses) == 1, (program, losses)
+    run("train_hgt a.h5 --loader neighbor --fanouts 4 --batch-size 16 --epochs 3 --hidden 8 --features file --checkpoint c.h5 --predict t.csv")
+    for k, place in enumerate(("device --evaluation layers", "host", "file")):
+        run(f"predict a.h5 --checkpoint c.h5 --features {place} --out p{k}.csv")
+        assert rows(f"p{k}.csv") == rows("t.csv"), place
+    save("b.h5", turned=True)
+    run("predict b.h5 --checkpoint c.h5 --features file --out b.csv")
+    before = rows("t.csv")
+    for name, row in rows("b.csv").items():
+        assert abs(float(row["score_1"]) - float(before[name]["score_1"])) < 1e-4, name
+    with h5py.File("a.h5", "r+") as f:
+        f["nodes/venue/x"][3, 1] = np.nan
+    refused("train_hgt a.h5 --loader neighbor --features file", says="a.h5: nodes/venue/x: nan at [3, 1], expected finite numbers")
+    save("a.h5")
+    refused("train_hgt a.h5 --features file", says="--features file", status=2)
+    refused("train_hgt a.h5 --loader neighbor --features split", says="--features split", status=2)
+    refused("train_hgt --loader neighbor --features file", says="the demo dataset is not a file", status=2)
+
+
 def test_permuted():
     """Types, relations, columns and nodes in another order: the same predictions by name; and what is missing is named."""
     save("a.h5")
