@@ -28,6 +28,21 @@ std::vector<Op> chosen(const std::vector<Op>& all, const std::vector<std::string
   return result;
 }
 
+/// The ops, each followed by its peer; says which have none.
+std::vector<Op> with_peers(std::vector<Op> ops, const std::string& peer) {
+  std::vector<Op> result;
+  std::vector<std::string> without;
+  const std::vector<Op> peers = peer_ops();
+  for (Op& op : ops) {
+    const auto found = std::ranges::find(peers, fmt::format("{}_{}", peer, op.name), &Op::name);
+    if (found == peers.end()) without.push_back(op.name);
+    result.push_back(std::move(op));
+    if (found != peers.end()) result.push_back(*found);
+  }
+  if (!without.empty()) log_info("{} has no peer of: {}", peer, fmt::join(without, ", "));
+  return result;
+}
+
 void print_row(const Op& op, const Job& job, const Measurement& m) {
   const auto figure = [](double x, const char* unit) {
     return x > 0.0 ? fmt::format("{:.1f} {}", x, unit) : "-";
@@ -49,12 +64,14 @@ std::string json_row(const Op& op, const Job& job, const Measurement& m) {
 
 void bench(int argc, char** argv) {
   std::vector<Op> all = kernel_ops();
-  for (auto& more : {tile_ops(), bit_ops(), epoch_ops(), typed_ops(), cluster_ops(), sample_ops()})
+  for (auto& more : {tile_ops(), bit_ops(), epoch_ops(), typed_ops(), triple_ops(), cluster_ops(),
+                     sample_ops(), peer_ops()})
     all.insert(all.end(), more.begin(), more.end());
   auto options = read_bench_options(argc, argv, all);
   if (!options) return;
   BenchOptions& o = *options;
-  const std::vector<Op> ops = chosen(all, o.ops);
+  std::vector<Op> ops = chosen(all, o.ops);
+  if (o.peer != "none") ops = with_peers(std::move(ops), o.peer);
   if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
   if (o.explain) set_explaining(true);
   if (o.tf32) compute_context().matmul_precision = MatmulPrecision::tf32;

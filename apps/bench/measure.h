@@ -72,6 +72,10 @@ std::vector<Op> bit_ops();
 std::vector<Op> epoch_ops();
 /// A layer over nodes and edges of many types.
 std::vector<Op> typed_ops();
+/// Scores and losses of knowledge graphs.
+std::vector<Op> triple_ops();
+/// Kernels of cuSPARSE, named "cusparse_" and ours; none in a build without it.
+std::vector<Op> peer_ops();
 /// Training epochs over clusters, loaded or with all batches in memory.
 std::vector<Op> cluster_ops();
 /// Mini-batches of training nodes.

@@ -1,5 +1,6 @@
 #include "options.h"
 
+#include "../../bench/ops/cusparse.h"
 #include "../common/command_line.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/kernels/bits/bit_tensor.h>
@@ -18,6 +19,9 @@ constexpr auto names_of(Sampling) { return std::array{"uniform", "replace", "wei
 void check(const BenchOptions& o) {
   (void)training::fanouts_of(o.fanouts);
   for (const std::string& order : o.orders) expect_one_of("order", order, order_names());
+  expect_one_of("peer", o.peer, {"none", "cusparse"});
+  if (o.peer != "none" && (!ops::has_cusparse() || Device::parse(o.device).is_cpu()))
+    usage_fail("--peer {}: requires a GPU and a build with CUDA, whose toolkit brings it", o.peer);
 }
 
 }  // namespace
@@ -71,6 +75,7 @@ std::optional<BenchOptions> read_bench_options(int argc, char** argv, const std:
       {"threads", &o.threads, "N", "CPU threads (0: all)", true, IntegerRange{0, kMaxThreads}},
       {"repeats", &o.repeats, "N", "rounds; the median is reported", true, IntegerRange{.low = 1}},
       {"seed", &o.seed, "N", "seed of generated data", true, IntegerRange{.low = 0}},
+      {"peer", &o.peer, "NAME", "none, or cusparse: its kernel after each op that it has one for"},
       {"explain", &o.explain, "", "print which kernels were chosen"},
       {"json", &o.json, "", "print one JSON object at the end"},
       {"op", &o.ops, "NAME", "an op to run, also as argument"}};

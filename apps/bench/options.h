@@ -9,7 +9,7 @@ namespace adj::apps {
 /// Options of `bench`.
 struct BenchOptions {
   std::vector<std::string> ops, orders;
-  std::string graph = "arxiv", data, device = "cpu", fanouts = "15,10,5";
+  std::string graph = "arxiv", data, device = "cpu", fanouts = "15,10,5", peer = "none";
   ExactProducts products = ExactProducts::by_size;
   int64_t features = 128, classes = 40, threads = 0, repeats = 20, seed = 1, workers = 0;
   bool json = false, explain = false, no_capture = false, tf32 = false;
