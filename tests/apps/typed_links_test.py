@@ -3,6 +3,7 @@ refused."""
 
 import csv
 import itertools
+import json
 import shutil
 
 from programs import expect, h5py, np, refused, result_of, run, texts, write
@@ -128,6 +129,17 @@ def test_outputs():
         expect(run("compare dir"), "model R-GCN 7-128-64 6 relations, inner product")
         for folder in ("dir", "board"):
             shutil.rmtree(folder)
+    # Every metric with every table of results: the best validation value is the metric's in the epoch that is kept.
+    for metric, loader, kind in itertools.product(("auc", "mrr", "hits@3"), LOADERS[:2], ("csv", "jsonl")):
+        found = result_of(f"train_link a.h5 --edges took --model rgcn --metric {metric} {loader} --epochs 4 --predict t.{kind} "
+                          f"--metrics m.{kind} --report r.html --plot p.svg --json --quiet")
+        if kind == "csv":
+            written = [{key: float(value) for key, value in row.items() if value} for row in rows("m.csv")]
+        else:
+            written = [json.loads(line) for line in open("m.jsonl")]
+        column = next(key for key in written[0] if key.startswith("val_") and "loss" not in key)
+        best = max(row[column] for row in written)
+        assert abs(best - found["val_acc"]) < 1e-6 and abs(found["val_acc"] - found[f"val_{metric}"]) < 1e-6, (metric, found)
 
 
 def test_hidden():

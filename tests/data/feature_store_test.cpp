@@ -181,6 +181,57 @@ TEST_CASE("sparse rows equal the matrix's rows, on the requested device") {
   }
 }
 
+TEST_CASE_FIXTURE(InFolder, "each type of nodes has its rows from its own store, wherever that keeps them") {
+  // Types of 40, 7, 0 and 25 nodes, of which the second has no features.
+  const std::vector<int64_t> counts{40, 7, 0, 25};
+  const std::vector<Tensor> x{random_tensor({40, 3}), Tensor(), random_tensor({0, 2}),
+                              random_tensor({25, 6})};
+  const FileRows file = in_file(folder, x[3]);
+  for (const Device device : devices()) {
+    using Stores = std::vector<std::shared_ptr<const FeatureStore>>;
+    const auto typed = [&](size_t first_kept) {  // in `rows` itself
+      TypedFeatures rows{.x = x, .counts = counts, .device = device};
+      for (size_t t = 0; t < x.size(); ++t) rows.x[t] = t < first_kept ? x[t].to(device) : Tensor();
+      return rows;
+    };
+    for (const auto& store :
+         {make_typed_store(typed(4), Stores(4)),
+          make_typed_store(typed(3), Stores{nullptr, nullptr, nullptr, make_file_store(file, device)}),
+          make_typed_store(
+              typed(0), Stores{make_pinned_store(x[0], device), nullptr, make_feature_store(Features(x[2])),
+                               make_pinned_store(x[3], device)})}) {
+      CHECK(store->rows() == 72);
+      CHECK(store->cols() == 11);
+      for (const int64_t wanted : {0, 1, 200}) {
+        const Tensor nodes = random_ints(wanted, 0, 72);
+        const Features found = store->gather(nodes, device);
+        const TypedFeatures& rows = found.typed();
+        CHECK(rows.rows() == wanted);
+        const auto order = rows.order.to_vector<int32_t>(), node = nodes.to_vector<int32_t>();
+        for (size_t k = 0; k < node.size(); ++k) {
+          const size_t type = node[k] < 40 ? 0 : node[k] < 47 ? 1 : 3;
+          const int64_t number = node[k] - (type == 0   ? 0
+                                            : type == 1 ? 40
+                                                        : 47),
+                        row = order[k] - rows.first_row(type);
+          REQUIRE(row >= 0);
+          REQUIRE(row < rows.counts[type]);
+          if (type != 1) CHECK(same_bits(rows.x[type].rows(row, row + 1), x[type].rows(number, number + 1)));
+        }
+        CHECK_FALSE(rows.x[1]);
+      }
+      CHECK_THROWS_AS(store->gather(Tensor::from(std::vector<int32_t>{3, 72}), device), Error);
+    }
+    CHECK_THROWS_AS(make_typed_store(typed(0), Stores(3)), Error);
+    CHECK_THROWS_AS(
+        make_typed_store(typed(4), Stores{make_feature_store(Features(x[0])), nullptr, nullptr, nullptr}),
+        Error);
+    CHECK_THROWS_AS(
+        make_typed_store(typed(0), Stores{make_feature_store(Features(x[3])), nullptr, nullptr, nullptr}),
+        Error);
+  }
+}
+
 TEST_CASE_FIXTURE(InFolder, "errors of feature stores") {
   const Tensor x = random_tensor({10, 3});
   const FileRows file = in_file(folder, x);
