@@ -4,10 +4,12 @@
 
 #ifdef ADJOINT_HAS_CUSPARSE
 #include <adjoint/core/cuda/stream.h>
+#include <adjoint/core/shared_library.h>
 
 #include <memory>
 
 #include <cusparse.h>
+#include <fmt/format.h>
 #endif
 
 namespace adj::ops {
