@@ -80,7 +80,7 @@ std::shared_ptr<const FeatureStore> typed_store(const Dataset& data, const Batch
   TypedFeatures rows = data.x.to(dtype).typed();
   std::vector<std::shared_ptr<const FeatureStore>> stores(rows.x.size());
   for (size_t t = 0; t < stores.size(); ++t)
-    if (data.x_in_files[t])
+    if (t < data.x_in_files.size() && data.x_in_files[t])
       stores[t] = make_file_store(data.x_in_files[t], device);
     else if (rows.x[t] && s.features == FeaturePlace::host && device.is_cuda())
       stores[t] = make_pinned_store(std::exchange(rows.x[t], {}), device);
