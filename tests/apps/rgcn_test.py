@@ -103,6 +103,7 @@ def test_features_elsewhere():
             found = result_of(f"{words} --features {place} --features-scaling standard --json --quiet --checkpoint {place}.h5")
             losses.add((found["train_loss"], found["val_loss"], found["test_acc"]))
         assert len(losses) == 1, (program, losses)
+        run(f"{words} --features file --precision bfloat16")  # rows of files are float32
     run("train_hgt a.h5 --loader neighbor --fanouts 4 --batch-size 16 --epochs 3 --hidden 8 --features file --checkpoint c.h5 --predict t.csv")
     for k, place in enumerate(("device --evaluation layers", "host", "file")):
         run(f"predict a.h5 --checkpoint c.h5 --features {place} --out p{k}.csv")
