@@ -68,9 +68,9 @@ struct Product {
       ADJ_CHECK(tensor.device() == device && device.is_cuda(), "cuSPARSE: a tensor on {}, expected a GPU's",
                 tensor.device().str());
     ADJ_CHECK(csr.entries() <= INT32_MAX, "cuSPARSE: {} entries, expected fewer than 2^31", csr.entries());
-    cusparseHandle_t made = nullptr;
-    check(library().cusparseCreate(&made), "cusparseCreate");
-    handle.reset(made);
+    cusparseHandle_t context = nullptr;
+    check(library().cusparseCreate(&context), "cusparseCreate");
+    handle.reset(context);
     cusparseSpMatDescr_t matrix = nullptr;
     check(library().cusparseCreateCsr(&matrix, csr.rows, csr.cols, csr.entries(), address(0), address(1),
                                       address(2), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
