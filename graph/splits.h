@@ -69,7 +69,8 @@ LinkSplit random_link_split(const Graph& graph, const SplitFractions& fractions,
 struct HeteroLinkSplit {
   HeteroGraph train;  ///< without the edges of the pairs in `val` and `test`
   EdgeIndex pairs;    ///< that are left to train on
-  LinkExamples val, test;
+  LinkExamples val;   ///< pairs to validate, with as many negative ones
+  LinkExamples test;  ///< pairs to test, likewise
   /// Other relations that lost the edges of these pairs: the reverse by name (are_reverses()), and those with
   /// the same pairs in either direction.
   std::vector<EdgeType> same;

@@ -32,10 +32,11 @@ class Embedding : public Module {
 
  private:
   mutable bool collects_ = false;
+  /// Rows of a step whose gradients are wanted.
   struct Taken {
-    Tensor numbers;
-    Var rows;
-    bool distinct;
+    Tensor numbers;  ///< of the rows
+    Var rows;        ///< their copies, leaves
+    bool distinct;   ///< no row is taken twice
   };
   mutable std::vector<Taken> taken_;  // by one thread, that of the training
 };
