@@ -4,7 +4,7 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/graph/sparse_matrix.h>
 #include <adjoint/kernels/index/gather.h>
-#include <adjoint/training/detail/embeddings.h>
+#include <adjoint/training/detail/most_scores.h>
 #include <adjoint/training/top_items.h>
 
 #include <algorithm>

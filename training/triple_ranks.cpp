@@ -1,5 +1,5 @@
 #include <adjoint/kernels/triple/batches.h>
-#include <adjoint/training/detail/embeddings.h>
+#include <adjoint/training/detail/most_scores.h>
 #include <adjoint/training/triple_ranks.h>
 
 #include <algorithm>

@@ -2,8 +2,6 @@
 
 #include <adjoint/core/tensor.h>
 
-// What train_kge and train_recommend have in common.
-
 namespace adj::training {
 
 /// Scores that are held at once: 512 MB on a GPU, 16 MB for a CPU's cache.
