@@ -51,7 +51,7 @@ struct Hgt : NodeModel {
   /// Blocks tell types by the numbers of the training's nodes; other graphs may have more of them.
   bool exact_by_layers() const override { return false; }
   Var input(const Features& x) const override {
-    return x.is_typed() ? gelu(first(x.to(parameters().front().dtype()).typed())) : NodeModel::input(x);
+    return x.is_typed() ? gelu(first(x.typed())) : NodeModel::input(x);
   }
   void prepare_block(const Block& block) const override { (void)types_of(block); }
   bool sums_block_rows() const override { return false; }  // but over their types

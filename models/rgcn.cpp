@@ -58,7 +58,7 @@ struct Relational : NodeModel {
   /// Of the types' nodes; other features are those of later layers.
   Var input(const Features& x) const override {
     if (!x.is_typed()) return NodeModel::input(x);
-    return one_hot ? Var() : (*input_map)(x.to(parameters().front().dtype()).typed());
+    return one_hot ? Var() : (*input_map)(x.typed());
   }
   void prepare(const Graph& graph) const override { prepare_first(graph); }
   void prepare_block(const Block& block) const override { prepare_first(block); }

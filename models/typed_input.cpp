@@ -40,11 +40,12 @@ Var TypedInput::operator()(const TypedFeatures& x) const {
               columns, type.features);
     if (columns > 0) {
       const nn::Linear& linear = maps_[map++];
+      const Var rows(x.x[t].to(linear.weight.dtype()));  // those of files are float32
       if (of_rank)
         parts.push_back(
-            nn::detail::rank_linear(Var(x.x[t]), linear.weight, linear.bias, x.first_row(t), type.count));
+            nn::detail::rank_linear(rows, linear.weight, linear.bias, x.first_row(t), type.count));
       else if (x.counts[t] > 0)
-        parts.push_back(linear(Var(x.x[t])));
+        parts.push_back(linear(rows));
       continue;
     }
     const nn::Embedding& table = embeddings_[embedding++];

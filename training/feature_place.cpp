@@ -1,4 +1,5 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/batch_data.h>
 #include <adjoint/graph/detail/index.h>
 #include <adjoint/training/feature_place.h>
 
@@ -78,11 +79,9 @@ namespace {
 std::shared_ptr<const FeatureStore> typed_store(const Dataset& data, const BatchOptions& s, DType dtype) {
   const Device device = data.device();
   TypedFeatures rows = data.x.to(dtype).typed();
-  std::vector<std::shared_ptr<const FeatureStore>> stores(rows.x.size());
+  auto stores = detail::file_stores(data, device);
   for (size_t t = 0; t < stores.size(); ++t)
-    if (t < data.x_in_files.size() && data.x_in_files[t])
-      stores[t] = make_file_store(data.x_in_files[t], device);
-    else if (rows.x[t] && s.features == FeaturePlace::host && device.is_cuda())
+    if (rows.x[t] && s.features == FeaturePlace::host && device.is_cuda())
       stores[t] = make_pinned_store(std::exchange(rows.x[t], {}), device);
   return make_typed_store(rows, std::move(stores));
 }

@@ -28,6 +28,8 @@ Tensor numbers(int64_t count);
 /// Throws if it has none.
 std::shared_ptr<const FeatureStore> features_of(std::string_view loader, const Dataset& data,
                                                 std::optional<Device> device);
+/// Of a joint graph, by type: a store of the rows that are left in the file, else null.
+std::vector<std::shared_ptr<const FeatureStore>> file_stores(const Dataset& data, Device device);
 /// Throws unless these are features of `rows` nodes.
 void check_features(std::string_view loader, const std::shared_ptr<const FeatureStore>& x, int64_t nodes);
 /// x.gather() of the nodes `here`, or their copy `there` on `device` if it reads them there. Throws unless

@@ -32,10 +32,15 @@ std::shared_ptr<const FeatureStore> features_of(std::string_view loader, const D
   ADJ_CHECK(data.graph, "{}: a dataset without a graph", loader);
   if (data.x_in_file) return make_file_store(data.x_in_file, device.value_or(data.device()));
   ADJ_CHECK(data.x, "{}: dataset '{}' has no features", loader, data.name);
-  std::vector<std::shared_ptr<const FeatureStore>> stores;  // of types whose rows are in the file
-  for (const FileRows& rows : data.x_in_files)
-    stores.push_back(rows ? make_file_store(rows, device.value_or(data.device())) : nullptr);
-  return stores.empty() ? make_feature_store(data.x) : make_typed_store(data.x.typed(), std::move(stores));
+  if (!data.x.is_typed()) return make_feature_store(data.x);
+  return make_typed_store(data.x.typed(), file_stores(data, device.value_or(data.device())));
+}
+
+std::vector<std::shared_ptr<const FeatureStore>> file_stores(const Dataset& data, Device device) {
+  std::vector<std::shared_ptr<const FeatureStore>> stores(data.x.typed().counts.size());
+  for (size_t t = 0; t < data.x_in_files.size(); ++t)
+    if (data.x_in_files[t]) stores[t] = make_file_store(data.x_in_files[t], device);
+  return stores;
 }
 
 void check_features(std::string_view loader, const std::shared_ptr<const FeatureStore>& x, int64_t nodes) {

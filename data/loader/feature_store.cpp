@@ -22,9 +22,9 @@ class RowsInMemory : public FeatureStore {
   int64_t rows() const override { return x_.rows(); }
   int64_t cols() const override { return x_.cols(); }
   bool is_sparse() const override { return x_.is_sparse(); }
-  Device reads_nodes_on() const override { return x_.is_typed() ? Device::cpu() : x_.device(); }
+  Device reads_nodes_on() const override { return x_.device(); }
   Features gather(const Tensor& nodes, Device device) const override {
-    return x_.rows(x_.is_typed() ? nodes : nodes.to(x_.device())).to(device);
+    return x_.rows(nodes.to(x_.device())).to(device);
   }
 
  private:
@@ -34,8 +34,9 @@ class RowsInMemory : public FeatureStore {
 /// Nodes are sorted by type on the CPU, then each type's rows gathered by its store.
 class TypedStore : public FeatureStore {
  public:
-  TypedStore(const TypedFeatures& rows, std::vector<std::shared_ptr<const FeatureStore>> stores)
-      : rows_(Features(rows)), stores_(std::move(stores)) {
+  using Stores = std::vector<std::shared_ptr<const FeatureStore>>;
+
+  TypedStore(const TypedFeatures& rows, Stores stores) : rows_(Features(rows)), stores_(std::move(stores)) {
     ADJ_CHECK(stores_.size() == rows.counts.size(), "feature store: {} stores for {} types of nodes",
               stores_.size(), rows.counts.size());
     for (size_t t = 0; t < stores_.size(); ++t)
@@ -65,13 +66,15 @@ class TypedStore : public FeatureStore {
 
  private:
   Features rows_;
-  std::vector<std::shared_ptr<const FeatureStore>> stores_;
+  Stores stores_;
 };
 
 }  // namespace
 
 std::shared_ptr<const FeatureStore> make_feature_store(const Features& x) {
   ADJ_CHECK(x, "feature store: no features");
+  if (x.is_typed())
+    return std::make_shared<TypedStore>(x.typed(), TypedStore::Stores(x.typed().counts.size()));
   return std::make_shared<RowsInMemory>(x);
 }
 

@@ -28,7 +28,8 @@ class FeatureStore {
 };
 
 /// Features in memory. Dense and quantised ones are gathered on their device, and the rows copied to the
-/// batch's device. Sparse ones are copied to host memory and gathered there.
+/// batch's device. Sparse ones are copied to host memory and gathered there, and nodes of several types
+/// sorted there.
 std::shared_ptr<const FeatureStore> make_feature_store(const Features& x);
 
 /// Features of a joint graph whose types have a store each, with as many rows as `rows` counts; null for a
